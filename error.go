@@ -9,6 +9,15 @@ type Error struct {
 	Fields []FieldError
 	// RetryAfter is the number of seconds to wait before trying again; 0: no hint.
 	RetryAfter int
+	Quota      *Quota // that is used up; nil: none
+}
+
+// Quota is a quota that a request would exceed, and whose it is.
+type Quota struct {
+	Name        string // as GET /limits names it
+	OwnerKind   string // environment, key, user, account
+	OwnerID     string // name of the environment, else an id
+	Limit, Used int64
 }
 
 // FieldError is one wrong place in a body or a definition.
@@ -94,6 +103,8 @@ const (
 	CodeRateLimited Code = "rate_limited" // 429
 	CodeQueueFull   Code = "queue_full"
 
-	CodeInternal    Code = "internal"    // 500
-	CodeUnavailable Code = "unavailable" // 503
+	CodeInternal       Code = "internal"       // 500
+	CodeUnavailable    Code = "unavailable"    // 503
+	CodeQuotaExceeded  Code = "quota_exceeded" // 507, 429 with RetryAfter
+	CodeStorageReserve Code = "storage_reserve"
 )

@@ -48,6 +48,11 @@ func (c *Client) GetFile(ctx context.Context, id string) (*File, error) {
 	return &f, c.do(ctx, call{method: http.MethodGet, path: "/files/" + url.PathEscape(id), into: &f})
 }
 
+// DeleteFile deletes a file that no execution that has not ended refers to.
+func (c *Client) DeleteFile(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: "/files/" + url.PathEscape(id)})
+}
+
 // Download writes the content of a file, by id or by the signed address of a result.
 func (c *Client) Download(ctx context.Context, idOrURL string, to io.Writer) (int64, error) {
 	path := idOrURL

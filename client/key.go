@@ -62,6 +62,7 @@ func (c *Client) RevokeKey(ctx context.Context, id string) error {
 type Limit struct {
 	Name        string `json:"name"`
 	Value       int64  `json:"value"`
+	Used        *int64 `json:"used,omitempty"` // of a quota; nil: not counted
 	Description string `json:"description"`
 }
 

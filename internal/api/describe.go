@@ -136,6 +136,8 @@ var schemaAbout = map[string]string{
 	"Grant":               "A role that a user or a group has.",
 	"GrantPage":           "A page of grants, newest first.",
 	"InviteUserBody":      "The person to invite.",
+	"Quota":               "A quota that the request would exceed.",
+	"QuotaOwner":          "Whose quota it is.",
 	"PatchUserBody":       "What is to change about a user.",
 	"GroupBody":           "The name of a group.",
 	"FirstGrant":          "A role that a user begins with, what it is over, and where it counts.",

@@ -260,6 +260,7 @@ var samples = map[string][]request{
 		{method: "POST", path: "/api/v1/events", body: `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, header: map[string]string{"Content-Type": "application/cloudevents+json"}},
 		{method: "POST", path: "/api/v1/events", body: `[]`, header: map[string]string{"Content-Type": "application/cloudevents-batch+json", "Idempotency-Key": "k"}},
 	},
+	"deleteFile": {{method: "DELETE", path: pathF}},
 	"uploadFile": {{method: "POST", path: "/api/v1/files?filename=a.txt", body: "text", header: map[string]string{"Content-Type": "application/octet-stream"}}},
 	"getFile":    {{path: pathF}},
 	"getFileContent": {

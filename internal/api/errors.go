@@ -132,6 +132,11 @@ var problemTypes = map[chargehand.Code]problemType{
 	chargehand.CodeQueueFull: {http.StatusTooManyRequests, "Too many executions are queued",
 		"The workflow has as many queued executions as it may have. Retry-After says when to try again."},
 
+	chargehand.CodeQuotaExceeded: {http.StatusInsufficientStorage, "A quota is used up",
+		"The detail and the field quota name the quota and whose it is; GET /limits shows its use. A quota of space or number is answered with 507: delete what is not needed, or let the operator raise it. A quota of a rate is answered with 429, and Retry-After says when to try again."},
+	chargehand.CodeStorageReserve: {http.StatusInsufficientStorage, "The disk of the server is nearly full",
+		"New executions and uploads are refused until there is room. What runs continues, and what exists can be read, cancelled and deleted."},
+
 	chargehand.CodeInternal: {http.StatusInternalServerError, "Something went wrong on the server",
 		"The fault is the server's. Tell its operator the request_id."},
 	chargehand.CodeUnavailable: {http.StatusServiceUnavailable, "The server cannot do this at the moment",
@@ -175,14 +180,25 @@ func asProblem(err error) (*chargehand.Error, error) {
 
 const internalDetail = "An unexpected error occurred. It was logged under the request_id."
 
+// statusOf is the status of an error. A quota of a rate, which has a time to try again, is no matter of space.
+func statusOf(e *chargehand.Error) int {
+	if e.Code == chargehand.CodeQuotaExceeded && e.RetryAfter > 0 {
+		return http.StatusTooManyRequests
+	}
+	return problemTypes[e.Code].status
+}
+
 // problemText is the problem document of e. base is scheme and host of this server.
 func problemText(e *chargehand.Error, base, instance, requestID string) []byte {
-	about := problemTypes[e.Code]
-	text, err := encode(problem{
-		Type: base + chargehand.APIPath + "/problems/" + string(e.Code), Title: about.title, Status: about.status,
+	shown := problem{
+		Type: base + chargehand.APIPath + "/problems/" + string(e.Code), Title: problemTypes[e.Code].title, Status: statusOf(e),
 		Detail: e.Detail, Instance: instance, Code: string(e.Code), Errors: viewFields(e.Fields[:min(len(e.Fields), maxFields)]),
 		RequestID: requestID,
-	})
+	}
+	if q := e.Quota; q != nil {
+		shown.Quota = &quota{Name: q.Name, Owner: quotaOwner{q.OwnerKind, q.OwnerID}, Limit: q.Limit, Used: q.Used}
+	}
+	text, err := encode(shown)
 	if err != nil {
 		panic(err) // texts and numbers alone
 	}

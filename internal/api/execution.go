@@ -111,7 +111,7 @@ func executionEndpoints() []endpoint {
 			scopes: service.ScopeExecutionsCreate, body: jsonBody(createExecutionBody{}, false),
 			parameters: []*parameter{versionParameter, waitParameter, preferParameter, idempotencyParameter},
 			answers:    []answer{{status: 201, about: "Execution created", view: CreatedExecution{}, headers: created}},
-			problems:   []chargehand.Code{chargehand.CodeInputInvalid, chargehand.CodeVersionNotFound, chargehand.CodeQueueFull},
+			problems:   []chargehand.Code{chargehand.CodeInputInvalid, chargehand.CodeVersionNotFound, chargehand.CodeQueueFull, chargehand.CodeQuotaExceeded, chargehand.CodeStorageReserve},
 			unaudited:  unauditedStart,
 			serve:      (*call).createExecution,
 		},
@@ -176,6 +176,7 @@ func executionEndpoints() []endpoint {
 			answers:    []answer{{status: 201, about: "Execution created", view: retriedExecution{}, headers: created}},
 			problems: []chargehand.Code{
 				chargehand.CodeStateConflict, chargehand.CodeVersionNotFound, chargehand.CodeInputInvalid, chargehand.CodeQueueFull,
+				chargehand.CodeQuotaExceeded, chargehand.CodeStorageReserve,
 			},
 			audits: []audit.Action{audit.ExecutionRetried},
 			change: "execution retried",

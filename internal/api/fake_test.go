@@ -17,11 +17,12 @@ import (
 // fake is a Service made of functions. A function that is nil answers with a resource in
 // which every field has a value.
 type fake struct {
-	limits service.Limits
-	scopes service.Scopes // 0: all
-	allow  func() error
-	rate   service.Rate
-	fail   error // the answer of every method below, if set
+	limits   service.Limits
+	scopes   service.Scopes // 0: all
+	allow    func() error
+	rate     service.Rate
+	fail     error // the answer of every method below, if set
+	degraded []string
 
 	authenticate    func(key string) (*service.Principal, error)
 	listWorkflows   func(service.ListWorkflows) (*service.WorkflowPage, error)
@@ -380,6 +381,19 @@ func (f *fake) UploadFile(_ context.Context, _ *service.Principal, r service.Upl
 
 func (f *fake) GetFile(context.Context, *service.Principal, chargehand.FileID, service.View) (*service.File, error) {
 	return or(f, fixtureFile())
+}
+
+func (f *fake) DeleteFile(context.Context, *service.Principal, chargehand.FileID) error {
+	return f.fail
+}
+
+func (f *fake) Degraded() []string { return f.degraded }
+
+func (f *fake) ListLimits(context.Context, *service.Principal) (list []service.UsedLimit, err error) {
+	for _, l := range f.Limits().List() {
+		list = append(list, service.UsedLimit{Limit: l, Counted: l.Name == "json_depth", Used: 3})
+	}
+	return list, f.fail
 }
 
 func (f *fake) OpenFile(context.Context, *service.Principal, chargehand.FileID) (*service.File, io.ReadSeekCloser, error) {

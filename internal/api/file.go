@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -39,7 +40,7 @@ func fileEndpoints() []endpoint {
 				limit: func(l service.Limits) int64 { return l.UploadBytes },
 			},
 			answers:   []answer{{status: 201, about: "Stored", view: file{}, headers: []string{"Location", "Idempotency-Replayed"}}},
-			problems:  []chargehand.Code{chargehand.CodeInvalidBody},
+			problems:  []chargehand.Code{chargehand.CodeInvalidBody, chargehand.CodeQuotaExceeded, chargehand.CodeStorageReserve},
 			unaudited: "files are data, as the inputs of executions are",
 			serve:     (*call).uploadFile,
 		},
@@ -48,6 +49,18 @@ func fileEndpoints() []endpoint {
 			summary: "Describe a file", about: "With a signed address of the content.", scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			answers: []answer{{status: 200, about: "The file", view: file{}}},
 			serve:   (*call).getFile,
+		},
+		{
+			method: remove, path: "/files/{fileId}", id: "deleteFile", tag: "Files",
+			summary: "Delete a file",
+			about: "One that the key has uploaded itself. Files that executions have made need executions:manage over the workflow too, " +
+				"uploads of others executions:manage. An execution that has not ended keeps its files.",
+			scopes:   service.ScopeFilesWrite,
+			answers:  []answer{{status: 204, about: "Deleted"}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			change:   "file deleted",
+			audits:   []audit.Action{audit.FileDeleted},
+			serve:    (*call).deleteFile,
 		},
 		{
 			method: get, path: "/files/{fileId}/content", id: "getFileContent", tag: "Files", slow: true,
@@ -94,6 +107,14 @@ func (c *call) getFile() error {
 		return err
 	}
 	return c.view(http.StatusOK, viewFile(f))
+}
+
+func (c *call) deleteFile() error {
+	if err := c.server.service.DeleteFile(c.r.Context(), c.principal, c.file); err != nil {
+		return err
+	}
+	c.empty(http.StatusNoContent)
+	return nil
 }
 
 func viewFile(f *service.File) file {

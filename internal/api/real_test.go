@@ -306,6 +306,8 @@ func driveFiles(t *testing.T, i *installation) {
 		t.Errorf("range: %q", x.AnswerBody)
 	}
 	i.Do(t, i.key, api.Exchange{Operation: "getFileContent", Path: f + "/content", Status: 416, Code: "range_not_satisfiable", Header: map[string]string{"Range": "bytes=30-"}})
+	i.Do(t, i.key, api.Exchange{Operation: "deleteFile", Method: "DELETE", Path: f, Status: 204})
+	i.Do(t, i.key, api.Exchange{Operation: "getFile", Path: f, Status: 404, Code: "file_not_found"})
 }
 
 // activate makes an invited user active, as accepting the invitation does.

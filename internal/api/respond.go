@@ -82,18 +82,18 @@ func (c *call) fail(err error) {
 		c.tell(time.Since(c.began)) // finish does not come that far
 		panic(http.ErrAbortHandler)
 	}
-	about := problemTypes[shown.Code]
+	status := statusOf(shown)
 	h := c.w.Header()
 	for _, name := range goodHeaders {
 		delete(h, name)
 	}
-	switch about.status {
+	switch status {
 	case http.StatusUnauthorized:
 		h["Www-Authenticate"] = bearerValue
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h["Retry-After"] = []string{strconv.Itoa(max(shown.RetryAfter, retryAfterSeconds))}
 	}
-	if c.route != nil && c.route.page && c.failPage(about.status, shown) == nil {
+	if c.route != nil && c.route.page && c.failPage(status, shown) == nil {
 		return
 	}
 	path := cut(c.r.URL.EscapedPath(), maxInstance)
@@ -109,7 +109,7 @@ func (c *call) fail(err error) {
 			_ = http.NewResponseController(c.w).EnableFullDuplex()  // HTTP/2 always is
 		}
 	}
-	c.send(about.status, problemValue, body)
+	c.send(status, problemValue, body)
 	if drains {
 		c.drain()
 	}

@@ -18,6 +18,8 @@ type Service interface {
 	Authenticate(ctx context.Context, key string) (*service.Principal, error)
 	Allow(p *service.Principal) (service.Rate, error)
 	Limits() service.Limits
+	ListLimits(ctx context.Context, p *service.Principal) ([]service.UsedLimit, error)
+	Degraded() []string
 
 	ListWorkflows(ctx context.Context, p *service.Principal, q service.ListWorkflows) (*service.WorkflowPage, error)
 	WorkflowNamed(ctx context.Context, p *service.Principal, namespace, name string) (chargehand.WorkflowID, error)
@@ -46,6 +48,7 @@ type Service interface {
 
 	UploadFile(ctx context.Context, p *service.Principal, r service.UploadFile) (*service.File, bool, error)
 	GetFile(ctx context.Context, p *service.Principal, id chargehand.FileID, v service.View) (*service.File, error)
+	DeleteFile(ctx context.Context, p *service.Principal, id chargehand.FileID) error
 	OpenFile(ctx context.Context, p *service.Principal, id chargehand.FileID) (*service.File, io.ReadSeekCloser, error)
 	OpenLink(ctx context.Context, l service.Link) (*service.File, io.ReadSeekCloser, error)
 

@@ -13,7 +13,7 @@ func serverEndpoints() []endpoint {
 	return []endpoint{
 		{
 			method: get, path: "/limits", id: "getLimits", tag: "Server", summary: "List the limits of this installation",
-			about:   "Those that hold everywhere, and those of calls and processes.",
+			about:   "Those that hold everywhere, those of calls and processes, and quotas with their current use.",
 			answers: []answer{{status: 200, about: "The limits", view: limitPage{}}},
 			serve:   (*call).getLimits,
 		},
@@ -51,10 +51,16 @@ func serverEndpoints() []endpoint {
 }
 
 func (c *call) getLimits() error {
-	bounds := c.server.limits.List()
+	bounds, err := c.server.service.ListLimits(c.r.Context(), c.principal)
+	if err != nil {
+		return err
+	}
 	v := limitPage{Data: make([]limit, len(bounds))}
 	for i, b := range bounds {
 		v.Data[i] = limit{Name: b.Name, Value: b.Value, Description: b.Description}
+		if b.Counted {
+			v.Data[i].Used = &bounds[i].Used
+		}
 	}
 	return c.view(http.StatusOK, v)
 }
@@ -95,7 +101,7 @@ func (c *call) getReadiness() error {
 	if !c.server.ready() {
 		return chargehand.NewError(chargehand.CodeUnavailable, "The server is not ready yet.")
 	}
-	return c.view(http.StatusOK, health{Status: "ready"})
+	return c.view(http.StatusOK, health{Status: "ready", Degraded: c.server.service.Degraded()})
 }
 
 func (c *call) getMetrics() error {

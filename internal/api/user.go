@@ -47,7 +47,7 @@ func userEndpoints() []endpoint {
 				"An invited user who has not come yet gets another invitation, and the one before ends.",
 			scopes: service.ScopeAdmin, fresh: true, parameters: []*parameter{idempotencyParameter}, body: jsonBody(inviteUserBody{}, true),
 			answers:  []answer{{status: 201, about: "Invited", view: user{}, headers: []string{"Location", "Idempotency-Replayed"}}},
-			problems: []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeWorkflowNotFound, chargehand.CodeUserNotFound},
+			problems: []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeWorkflowNotFound, chargehand.CodeUserNotFound, chargehand.CodeQuotaExceeded},
 			change:   "user invited",
 			audits:   []audit.Action{audit.UserInvited, audit.GrantGiven},
 			serve:    (*call).inviteUser,

@@ -379,11 +379,13 @@ type limitPage struct {
 type limit struct {
 	Name        string `json:"name"`
 	Value       int64  `json:"value"`
+	Used        *int64 `json:"used,omitempty" doc:"Of a quota: what is used of it now."`
 	Description string `json:"description"`
 }
 
 type health struct {
-	Status string `json:"status" enum:"ok,ready"`
+	Status   string   `json:"status" enum:"ok,ready"`
+	Degraded []string `json:"degraded,omitempty" nullable:"false" doc:"What is refused although the server is ready: storage_reserve."`
 }
 
 type problem struct {
@@ -394,7 +396,20 @@ type problem struct {
 	Instance  string       `json:"instance"`
 	Code      string       `json:"code" doc:"Stable, snake_case."`
 	Errors    []fieldError `json:"errors,omitempty" nullable:"false" maxItems:"100"`
+	Quota     *quota       `json:"quota,omitempty" doc:"The quota that is used up."`
 	RequestID string       `json:"request_id" doc:"Also in the header X-Request-Id."`
+}
+
+type quota struct {
+	Name  string     `json:"name" doc:"As GET /limits names it."`
+	Owner quotaOwner `json:"owner" doc:"Whose quota it is."`
+	Limit int64      `json:"limit" doc:"The quota."`
+	Used  int64      `json:"used" doc:"What is used of it without the request."`
+}
+
+type quotaOwner struct {
+	Kind string `json:"kind" enum:"environment,key,user,account" doc:"What the id is of."`
+	ID   string `json:"id" doc:"Name of the environment, else an id."`
 }
 
 type problemPage struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -87,6 +88,8 @@ type Config struct {
 	ProcessesPerWorkflow int
 	// ScriptTimeout bounds the time of one script in JavaScript; default 30 s.
 	ScriptTimeout time.Duration
+	// Quotas bound what is stored. Zero fields stand for the defaults, negative ones for no limit.
+	Quotas service.Quotas
 	// WrapDatabase, if set, stands between the store and the database: tests crash it.
 	WrapDatabase func(store.DB) store.DB
 
@@ -109,6 +112,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Settings, err = c.Settings.WithDefaults(); err != nil {
 		return c, err
 	}
+	c.Quotas = c.Quotas.WithDefaults()
 	c.Listen = cmp.Or(c.Listen, "127.0.0.1:8080")
 	c.RetentionLive = cmp.Or(c.RetentionLive, 30*24*time.Hour)
 	c.RetentionTest = cmp.Or(c.RetentionTest, 7*24*time.Hour)

@@ -85,7 +85,7 @@ func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runner
 	d.Engine = temporal.New(temporal.Config{
 		Store: t.store, Plans: plans, Blobs: kept, Client: c, Namespace: cfg.Temporal.Namespace, Queue: queue,
 		Verify:         func(ctx context.Context) error { return d.verify(ctx, cfg, t.store) },
-		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), AccountSlots: cfg.RunningExecutions, Log: cfg.Log, Tracer: cfg.tracing.Tracer(), Sealer: t.sealer,
+		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), AccountSlots: cfg.RunningExecutions, QueuedPerWorkflow: int(cfg.queuedPerWorkflow()), Log: cfg.Log, Tracer: cfg.tracing.Tracer(), Sealer: t.sealer,
 	})
 	t.engine = d
 	registerTemporal(registry, d.Engine)

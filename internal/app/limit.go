@@ -25,9 +25,8 @@ import (
 
 // limits are the bounds that the service tells but others keep.
 func (c Config) limits() []service.Limit {
-	return append(c.shares(), []service.Limit{
+	return append(append(c.shares(), c.Quotas.WithDefaults().List()...), []service.Limit{
 		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued."},
-		{Name: "queued_executions", Value: 10_000, Description: "Queued executions of a workflow in one environment; items of batches do not count."},
 		{Name: "live_retention_seconds", Value: int64(c.RetentionLive / time.Second), Description: "How long executions of live are kept after their end."},
 		{Name: "test_retention_seconds", Value: int64(c.RetentionTest / time.Second), Description: "How long executions of test are kept after their end."},
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept, whether they were read or not."},

@@ -108,11 +108,14 @@ func (t *term) open(ctx context.Context) error {
 	t.service = service.New(service.Config{
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
 		Pepper: keys.Of(secret.APIKeyPepper), LinkKey: keys.Of(secret.LinkSignature), Sealer: t.sealer,
-		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()},
+		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()}, Quotas: cfg.Quotas, Reserve: cfg.reserve(t.log),
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents, Audit: cfg.RetentionAudit}, RedirectLinks: cfg.FilesRedirect,
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == installation.EngineTemporal,
 	})
 	t.openSinks(registry)
+	if !cfg.WorkerOnly {
+		registry.MustRegister(newQuotas(t.service))
+	}
 	proxies, err := cfg.proxies()
 	if err != nil {
 		return err
@@ -148,7 +151,8 @@ func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *p
 		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Sealer: t.sealer, Activities: runners, Log: cfg.Log,
 		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), Tracer: cfg.tracing.Tracer(),
 		Limits: embedded.Limits{
-			AccountSlots: cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts,
+			QueuedPerWorkflow: cfg.queuedPerWorkflow(),
+			AccountSlots:      cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts,
 			SlotsPerWorkflow: cfg.RunningPerWorkflow, CallsPerWorkflow: cfg.CallsPerWorkflow, ProcessesPerWorkflow: cfg.ProcessesPerWorkflow, ScriptsPerWorkflow: cfg.ProcessesPerWorkflow,
 		},
 	})

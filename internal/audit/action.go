@@ -18,6 +18,7 @@ const (
 	ExecutionCancelled Action = "execution.cancelled"
 	ExecutionRetried   Action = "execution.retried"
 	BatchCancelled     Action = "batch.cancelled"
+	FileDeleted        Action = "file.deleted"
 	UserInvited        Action = "user.invited"
 	UserChanged        Action = "user.changed"
 	UserRemoved        Action = "user.removed"
@@ -62,6 +63,7 @@ var actions = []Description{
 	{ExecutionCancelled, "An execution was cancelled.", "execution", "reason"},
 	{ExecutionRetried, "An execution was started again with the input of this one.", "execution", "execution, version, revision"},
 	{BatchCancelled, "A batch was cancelled.", "batch", "reason"},
+	{FileDeleted, "A file was deleted.", "file", "size"},
 	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},
 	{UserChanged, "A user was disabled, or made active again.", "user", "status"},
 	{UserRemoved, "A user was removed from the account, with grants and places in groups.", "user", "status"},

@@ -35,6 +35,7 @@ var commandExamples = map[string]string{
   chargehand files upload pictures/*.png -o json`,
 	"chargehand files get":      `  chargehand files get 01a202f3-b4d4-74c2-b014-b80b7042ca9a`,
 	"chargehand files download": `  chargehand files download 01a202f3-b4d4-74c2-b014-b80b7042ca9a pictures`,
+	"chargehand files delete":   `  chargehand files delete 01a202f3-b4d4-74c2-b014-b80b7042ca9a --yes`,
 	"chargehand events publish": `  chargehand events publish order.json
   echo '{"specversion":"1.0","id":"1","source":"/shop","type":"org.example.order","data":{"n":1}}' |
     chargehand events publish -`,

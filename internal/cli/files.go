@@ -11,7 +11,7 @@ import (
 
 func newFiles(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("files", "Upload, describe and download files", c.filesUpload(), c.filesGet(), c.filesDownload())
+	return group("files", "Upload, describe, download and delete files", c.filesUpload(), c.filesGet(), c.filesDownload(), c.filesDelete())
 }
 
 func (c *connection) filesUpload() *cobra.Command {
@@ -65,5 +65,29 @@ func (c *connection) filesDownload() *cobra.Command {
 		return nil
 	})
 	save.registerRules(cmd.Flags())
+	return cmd
+}
+
+func (c *connection) filesDelete() *cobra.Command {
+	var yes bool
+	cmd := c.verb("delete ID", "Delete a file; executions that have not ended keep theirs", exactArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		name := args[0]
+		if !yes {
+			f, err := api.GetFile(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			name = f.Name
+		}
+		if err := c.confirm(ctx, yes, fmt.Sprintf("delete the file %s: links to it and results that name it end", printable(name))); err != nil {
+			return err
+		}
+		if err := api.DeleteFile(ctx, args[0]); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.err, "deleted", printable(name))
+		return nil
+	})
+	yesFlag(cmd, &yes)
 	return cmd
 }

@@ -24,6 +24,7 @@ var settingGroups = []struct {
 	{"What runs at once", []string{"max-running", "max-calls", "max-streams", "max-processes", "max-scripts", "script-timeout",
 		"max-running-per-workflow", "max-calls-per-workflow", "max-processes-per-workflow"}},
 	{"How long things are kept", []string{"retention-live", "retention-test", "retention-events", "retention-audit"}},
+	{"Quotas", []string{"quota-storage", "quota-key-storage", "quota-executions", "quota-queued", "quota-events", "quota-events-per-second", "quota-users"}},
 	{"Schedules and events", []string{"time-zone", "schedule-on-default", "event-sink", "lifecycle-events", "lifecycle-prefix"}},
 	{"More than one machine", []string{"engine", "workers", "temporal-address", "temporal-namespace", "temporal-task-queue", "temporal-api-key", "temporal-tls",
 		"temporal-tls-ca-path", "temporal-tls-cert-path", "temporal-tls-key-path", "temporal-tls-server-name", "temporal-tls-disable-host-verification"}},
@@ -118,9 +119,13 @@ arrived. A request asks for at most 16 ranges of a file.
 
 ## Queues
 
-More than 10,000 queued executions of one workflow in one environment are refused with 429 ` + "`queue_full`" + `; items of
-batches and executions that other executions start do not count. Of executions that workflows start, 10,000 at once may
-come from one start.
+More than 10,000 queued executions of one workflow in one environment (` + "`--quota-queued`" + `) are refused with 429
+` + "`queue_full`" + `; items of batches and executions that other executions start do not count. Of executions that
+workflows start, 10,000 at once may come from one start.
+
+## Quotas
+
+` + "`storage_bytes`, `key_storage_bytes`, `kept_executions`, `queued_executions`, `kept_events`, `events_per_second` and\n`users`" + ` are quotas, whose current use the list shows as ` + "`used`" + `: [quotas and storage](../how-to/quotas-and-storage.md).
 `)
 	_, err := io.WriteString(w, out.String())
 	return err

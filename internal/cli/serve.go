@@ -64,6 +64,7 @@ func newServe(c console) *cobra.Command {
 	daysVar(f, &cfg.RetentionTest, "retention-test", "7d", "how long finished test executions are kept")
 	daysVar(f, &cfg.RetentionEvents, "retention-events", "7d", "how long events are kept, whether they were read or not")
 	daysVar(f, &cfg.RetentionAudit, "retention-audit", "400d", "how long entries of the audit log are kept")
+	quotaFlags(f, &cfg)
 	f.StringVar(&cfg.Engine, "engine", "embedded", "what drives executions: embedded, or temporal for more than one machine")
 	f.IntVar(&workers, "workers", 1, "with --engine temporal: 1 to work in this process too, 0 to leave that to chargehand worker")
 	temporalFlags(f, &cfg.Settings)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/disk"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -237,7 +238,7 @@ const (
 )
 
 func (d *doctor) disk() {
-	free, total, err := diskFree(d.cfg.DataDir)
+	free, total, err := disk.Free(d.cfg.DataDir)
 	text := fmt.Sprintf("%d of %d MiB are free", free>>20, total>>20)
 	if err == nil && free < min(leastFree, total/leastPart) {
 		err = fmt.Errorf("%s where %s is: when none is left, writes are refused", text, d.cfg.DataDir)

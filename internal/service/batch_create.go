@@ -24,7 +24,7 @@ type CreateBatch struct {
 // CreateBatch starts one execution per item. All of them are durable when it returns, or
 // none. The answer says pending, as CreateExecution's says initial.
 // Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, items_empty,
-// too_many_items, input_invalid, idempotency_key_reused, idempotency_in_progress.
+// too_many_items, input_invalid, storage_reserve, quota_exceeded, idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreateBatch(ctx context.Context, p *Principal, r CreateBatch) (b *Batch, replayed bool, err error) {
 	return guarded(ctx, s, p, r.Idempotency,
 		func(c *idempotencyGuard) (*Batch, error) { return s.createBatch(ctx, p, &r, c) },
@@ -53,7 +53,12 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 		Workflow: w.row.No, Revision: revision.No, Total: int64(len(items)), StartedBy: p.actor(),
 		RequestedConcurrency: int(concurrency), Concurrency: int(min(concurrency, int64(s.limits.Concurrency))),
 	}
-	rows, files, err := s.batchRows(ctx, p, &row, items)
+	if err := s.checkReserve(); err != nil {
+		return nil, err
+	}
+	room, written := s.admission(p), false
+	defer func() { room.end(written) }()
+	rows, files, err := s.batchRows(ctx, p, &row, items, &room)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +71,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	if err != nil {
 		return nil, err
 	}
+	written = true
 	s.engine.BatchReady(row.No)
 	s.names.workflows.put(row.Workflow, w.row.ID)
 	s.names.revisions.put(row.Revision, nameOf(&revision))
@@ -139,8 +145,8 @@ func checkItems(ctx context.Context, p *plan.Plan, items []any) error {
 const arenaBytes = 64 << 10
 
 // batchRows makes the rows of the executions, and by item the numbers of the files that the
-// items refer to. Codes: input_invalid (an item is too large).
-func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, items []any) (rows []store.Execution, files map[int][]int64, err error) {
+// items refer to. Codes: input_invalid (an item is too large), quota_exceeded.
+func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, items []any, room *admission) (rows []store.Execution, files map[int][]int64, err error) {
 	rows = make([]store.Execution, len(items))
 	ids := newSequence(b.ID.Milli())
 	traced := span.Encode(ctx)
@@ -186,6 +192,9 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 			Trace: traced, Starter: starter, StartedBy: p.actor(),
 		}
 		ids.next(row.ID[:])
+		if err := room.take(ctx, amount{executions: 1, bytes: int64(len(data))}); err != nil {
+			return nil, nil, err
+		}
 		if row.Input, err = s.pack(ctx, data); err != nil {
 			return nil, nil, err
 		}

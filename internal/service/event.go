@@ -26,15 +26,23 @@ type PublishEvents struct {
 // PublishEvents stores events in the environment of the principal, all of them or none, and
 // hands them to the executions and schedules that listen. They are durable when it returns nil.
 // An event whose source and id are known already is accepted and not stored again.
-// Codes: invalid_body, too_many_items, payload_too_large, and those of the Idempotency-Key.
+// Codes: invalid_body, too_many_items, payload_too_large, quota_exceeded, and those of the Idempotency-Key.
 func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEvents) (replayed bool, err error) {
 	type nothing struct{}
-	_, replayed, err = guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (nothing, error) {
+	_, replayed, err = guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (_ nothing, err error) {
 		events, err := ReadEvents(r.Body, r.Batch)
 		if err != nil {
 			return nothing{}, err
 		}
 		if len(events) > 0 {
+			if err := s.admitEvents(p, len(events)); err != nil {
+				return nothing{}, err
+			}
+			room := s.admission(p)
+			defer func() { room.end(err == nil) }()
+			if err := room.take(ctx, amount{events: int64(len(events))}); err != nil {
+				return nothing{}, err
+			}
 			starter, err := s.starter(ctx, p)
 			if err != nil {
 				return nothing{}, err

@@ -34,7 +34,7 @@ type CreateExecution struct {
 // says initial, whatever has happened since, also when it is replayed; only a caller who
 // waits sees more.
 // Codes: workflow_not_found, version_not_found, invalid_body, unknown_field, input_invalid,
-// queue_full (with RetryAfter), idempotency_key_reused, idempotency_in_progress.
+// storage_reserve, quota_exceeded, queue_full (with RetryAfter), idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreateExecution(ctx context.Context, p *Principal, r CreateExecution) (e *Execution, replayed bool, err error) {
 	return guarded(ctx, s, p, r.Idempotency,
 		func(c *idempotencyGuard) (*Execution, error) { return s.create(ctx, p, &r, c) },
@@ -141,11 +141,20 @@ type startNames struct {
 }
 
 // start hands a complete start to the engine and answers it. start.InTx runs in the same transaction.
-func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, n startNames, c *idempotencyGuard, v View) (*Execution, error) {
+// Codes: storage_reserve, quota_exceeded, queue_full.
+func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, n startNames, c *idempotencyGuard, v View) (_ *Execution, err error) {
+	if err := s.checkReserve(); err != nil {
+		return nil, err
+	}
+	room := s.admission(p)
 	if start.Row.Input.Size == 0 {
-		if err := s.packInput(ctx, p, start); err != nil {
-			return nil, err
-		}
+		err = s.packInput(ctx, p, start, &room)
+	} else {
+		err = room.take(ctx, amount{executions: 1, bytes: start.Row.Input.Size})
+	}
+	if err != nil {
+		room.end(false)
+		return nil, err
 	}
 	refers := start.Row.Input.Blob != nil || mayRefer(start.Row.Input.Inline)
 	if given := start.InTx; c != nil || refers || given != nil {
@@ -164,6 +173,7 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 		}
 	}
 	row, err := s.engine.Start(ctx, *start)
+	room.end(err == nil)
 	if err != nil {
 		return nil, storageError(err)
 	}
@@ -175,8 +185,8 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 	return s.fresh(&row, n), nil
 }
 
-// packInput makes the payload of the input, with references to known files made relative.
-func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Start) (err error) {
+// packInput makes the payload of the input, with references to known files made relative, if there is room for it.
+func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Start, room *admission) (err error) {
 	data := value.Append(make([]byte, 0, 128), start.Input)
 	if mayRefer(data) {
 		var known map[chargehand.FileID]int64
@@ -192,6 +202,9 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 			start.Input = withBase(start.Input, "", known)
 			data = value.Marshal(start.Input)
 		}
+	}
+	if err := room.take(ctx, amount{executions: 1, bytes: int64(len(data))}); err != nil {
+		return err
 	}
 	start.Row.Input, err = s.pack(ctx, data)
 	return err

@@ -53,7 +53,7 @@ type UploadFile struct {
 }
 
 // UploadFile stores a file while it is read. An error of Content is returned, wrapped.
-// Codes: invalid_parameter (name), payload_too_large, idempotency_key_reused,
+// Codes: invalid_parameter (name), payload_too_large, storage_reserve, quota_exceeded, idempotency_key_reused,
 // idempotency_in_progress.
 func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f *File, replayed bool, err error) {
 	name, err := cleanFileName(r.Name)
@@ -67,8 +67,13 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 	r.Content = &limitedReader{from: r.Content, left: s.limits.UploadBytes, limit: s.limits.UploadBytes}
 	read := false
 	return guarded(ctx, s, p, r.Idempotency,
-		func(c *idempotencyGuard) (*File, error) {
-			digest, size, err := s.blobs.Put(ctx, r.Content, s.limits.UploadBytes)
+		func(c *idempotencyGuard) (f *File, err error) {
+			if err := s.checkReserve(); err != nil {
+				return nil, err
+			}
+			room := s.admission(p)
+			defer func() { room.end(err == nil) }()
+			digest, size, err := s.blobs.Put(ctx, &admittedReader{ctx: ctx, from: r.Content, room: &room}, s.limits.UploadBytes)
 			if err != nil {
 				return nil, storageError(blobError(err))
 			}
@@ -120,6 +125,35 @@ func (l *limitedReader) Read(b []byte) (int, error) {
 	if l.left -= int64(n); l.left < 0 {
 		return 0, chargehand.NewError(chargehand.CodePayloadTooLarge,
 			"The file is larger than "+strconv.FormatInt(l.limit, 10)+" bytes, the limit of an upload.")
+	}
+	return n, err
+}
+
+// admittedReader reads what there is room for: it fails when a quota, or the reserve of the disk, is reached.
+type admittedReader struct {
+	ctx     context.Context
+	from    io.Reader
+	room    *admission
+	checked int64 // bytes since the disk was last looked at
+}
+
+// checkBytes is after how many bytes an upload looks at the disk.
+const checkBytes = 8 << 20
+
+func (a *admittedReader) Read(b []byte) (int, error) {
+	n, err := a.from.Read(b)
+	if n == 0 {
+		return 0, err
+	}
+	if full := a.room.take(a.ctx, amount{bytes: int64(n)}); full != nil {
+		return 0, full
+	}
+	if a.checked += int64(n); a.checked >= checkBytes {
+		a.checked = 0
+		a.room.service.reserve.Check()
+		if full := a.room.service.checkReserve(); full != nil {
+			return 0, full
+		}
 	}
 	return n, err
 }

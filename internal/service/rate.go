@@ -47,6 +47,11 @@ func burst(perS float64) float64 { return max(2*perS, 1) }
 
 // take takes one token. ok tells whether there was one, wait how long until there is one.
 func (l *limiter) take(key int64, perS float64, now time.Time) (left Rate, wait time.Duration, ok bool) {
+	return l.takeMany(key, perS, 1, now)
+}
+
+// takeMany takes n tokens. More than the bucket holds are taken when it is full, which leaves it below zero.
+func (l *limiter) takeMany(key int64, perS, n float64, now time.Time) (left Rate, wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.buckets[key]
@@ -61,15 +66,27 @@ func (l *limiter) take(key int64, perS float64, now time.Time) (left Rate, wait 
 	if b.perS != perS { // the key was changed
 		b.perS, b.tokens = perS, min(b.tokens, burst(perS))
 	}
-	if ok = b.tokens >= 1; ok {
-		b.tokens--
+	if needed := min(n, burst(perS)); b.tokens >= needed {
+		b.tokens, ok = b.tokens-n, true
 	} else {
-		wait = seconds((1 - b.tokens) / perS)
+		wait = seconds((needed - b.tokens) / perS)
 	}
 	return Rate{
-		Limit: int(math.Ceil(perS)), Burst: int(burst(perS)), Remaining: int(b.tokens),
+		Limit: int(math.Ceil(perS)), Burst: int(burst(perS)), Remaining: max(0, int(b.tokens)),
 		Reset: seconds((burst(perS) - b.tokens) / perS),
 	}, wait, ok
+}
+
+// taken is how many tokens of a bucket are taken and have not come back.
+func (l *limiter) taken(key int64, now time.Time) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.buckets[key]
+	if b == nil {
+		return 0
+	}
+	b.fill(now)
+	return int64(math.Ceil(burst(b.perS) - b.tokens))
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

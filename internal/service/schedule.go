@@ -29,7 +29,12 @@ func (s *Service) StartFiring(ctx context.Context, r schedule.Firing) error {
 		Plan: r.Plan, Input: r.Input,
 	}
 	owner := &Principal{AccountNo: row.Account, Environment: chargehand.Live}
-	if err := s.packInput(ctx, owner, &start); err != nil {
+	if err := s.checkReserve(); err != nil {
+		return err
+	}
+	room, started := s.admission(owner), false
+	defer func() { room.end(started) }()
+	if err := s.packInput(ctx, owner, &start, &room); err != nil {
 		return err
 	}
 	// A definition that a limited key has applied gets no files from events, and an event that a limited key has
@@ -52,6 +57,7 @@ func (s *Service) StartFiring(ctx context.Context, r schedule.Firing) error {
 		return useFiles(tx, &start, no)
 	}
 	_, err := s.engine.Start(ctx, start)
+	started = err == nil
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/disk"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/schedule"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -34,6 +35,9 @@ type Config struct {
 	Log    *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now
 	Limits Limits           // zero fields stand for the defaults
+	Quotas Quotas           // zero fields stand for the defaults
+	// Reserve is that of the disks that this process writes to; nil: none.
+	Reserve *disk.Reserve
 	// Retention is how long finished things are kept.
 	Retention Retention
 	// RedirectLinks sends those who follow a signed address to the store of contents itself,
@@ -61,6 +65,8 @@ type Service struct {
 	log       *slog.Logger
 	now       func() time.Time
 	limits    Limits
+	quotas    quotaKeeper
+	reserve   *disk.Reserve
 	examined  int // maxExamined, less in tests
 	retention Retention
 	redirect  bool
@@ -100,7 +106,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
-		limits: c.Limits.WithDefaults(), examined: maxExamined, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
+		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),
 	}
@@ -114,6 +120,23 @@ func New(c Config) *Service {
 // Ready reports whether requests can be served: the engine has recovered and the store answers.
 func (s *Service) Ready(ctx context.Context) bool {
 	return s.engine.Ready() && s.store.View(ctx, func(*store.Reader) error { return nil }) == nil
+}
+
+// Degraded names what this process refuses although it is ready.
+func (s *Service) Degraded() []string {
+	if s.reserve.Low() {
+		return []string{string(chargehand.CodeStorageReserve)}
+	}
+	return nil
+}
+
+// checkReserve refuses what fills the disk while it has less free space than its reserve. Codes: storage_reserve.
+func (s *Service) checkReserve() error {
+	if !s.reserve.Low() {
+		return nil
+	}
+	return chargehand.NewError(chargehand.CodeStorageReserve,
+		"The disk of the server has less free space than its reserve. New executions and uploads are refused until there is room; what runs continues.")
 }
 
 // View says how a resource is to be shown and how long the caller is ready to wait for it.

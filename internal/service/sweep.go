@@ -65,6 +65,7 @@ func (s *Service) Run(ctx context.Context) {
 	defer sweeps.Stop()
 	var scheduling sync.WaitGroup
 	scheduling.Go(func() { s.schedules.Run(ctx) })
+	scheduling.Go(func() { s.reserve.Run(ctx) })
 	defer scheduling.Wait()
 	for {
 		select {
@@ -73,6 +74,7 @@ func (s *Service) Run(ctx context.Context) {
 			s.report("write when sessions were last seen", s.writeSessionUses(ctx))
 		case <-sweeps.C:
 			s.limiter.sweep(s.now())
+			s.quotas.events.sweep(s.now())
 			s.report("delete what is past its retention", s.Sweep(ctx))
 		case <-ctx.Done():
 			s.report("write the last use of API keys", s.writeUses(context.WithoutCancel(ctx)))

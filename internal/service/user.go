@@ -176,6 +176,11 @@ func (s *Service) inviteUser(ctx context.Context, p *Principal, r InviteUser, c 
 	if err := f.err(); err != nil {
 		return u, err
 	}
+	room := s.admission(p)
+	defer func() { room.end(err == nil) }()
+	if err := s.roomForUser(ctx, p, given.EmailKey, &room); err != nil {
+		return u, err
+	}
 	link := newLink("/invitation", r.BaseURL, s.now().Add(invitationLife))
 	err = s.update(ctx, func(tx *store.Tx) error {
 		m, err := invite(tx, p.AccountNo, given, now)
@@ -242,6 +247,21 @@ func (f *fields) personName(field string) (name, key string) {
 		f.fail(field, "wrong_value", "The field \""+field+"\" "+complaint)
 	}
 	return name, person.Key(name)
+}
+
+// roomForUser admits one more user, unless the person is a member already. Codes: quota_exceeded.
+func (s *Service) roomForUser(ctx context.Context, p *Principal, emailKey string, room *admission) error {
+	err := s.view(ctx, func(r *store.Reader) error {
+		known, err := r.PersonByEmail(emailKey)
+		if err == nil {
+			_, err = r.MemberByNo(p.AccountNo, known.No)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return room.take(ctx, amount{users: 1})
+	}
+	return err
 }
 
 // invite finds or makes a person and an invited membership. Codes: state_conflict.

@@ -63,7 +63,7 @@
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams
 //	audit log     ListAudit
-//	usage         Usage StoredEvents
+//	usage         Usage StoredEvents LongestQueue
 //
 // Methods of Tx:
 //
@@ -85,7 +85,7 @@
 //	timer         PutTimer DeleteTimer DeleteTimers
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
 //	idempotency   InsertIdempotency DeleteIdempotency
-//	file          InsertFile PublishFile KeepFile KeepFiles UseFile UsesFile DeleteHiddenFiles DeleteUploads
+//	file          InsertFile PublishFile KeepFile KeepFiles UseFile UsesFile DeleteHiddenFiles DeleteUploads DeleteFile
 //	payload       KeepExecutionBlob
 //	secret        PutSecret DeleteSecret UseSecrets PinSecrets
 //	event         InsertEvents DeleteEvents LockCursor TakeCursor MoveCursor

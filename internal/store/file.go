@@ -178,6 +178,35 @@ func (t *Tx) deleteFiles(query string, args ...any) (int, error) {
 	return len(files), t.unrefBlobs(blobs)
 }
 
+// DeleteFile deletes a file, and what ended executions have noted about its use. ErrConflict: an execution that has not
+// ended has made the file or was given it; nothing was written. Errors: ErrNotFound.
+func (t *Tx) DeleteFile(no int64) error {
+	f, err := t.file(selectFile+` WHERE no = ?1`+t.c.ForUpdate(), no) // who begins to use it waits for us, or we for them
+	if err != nil {
+		return err
+	}
+	for _, query := range [...]string{
+		`SELECT e.no FROM file f JOIN execution e ON e.no = f.execution WHERE f.no = ?1 AND f.execution <> 0 AND e.state <> 0`,
+		`SELECT e.no FROM file_use u JOIN execution e ON e.no = u.execution WHERE u.file = ?1 AND e.state <> 0 LIMIT 1`,
+	} {
+		users, err := t.numbers(query, no)
+		if err == nil && len(users) > 0 {
+			err = ErrConflict
+		}
+		if err != nil {
+			return fmt.Errorf("delete file: %w", err)
+		}
+	}
+	if err := t.c.Send("delete uses of a file", `DELETE FROM file_use WHERE file = ?1`, no); err != nil {
+		return err
+	}
+	if err := t.change("delete file", `DELETE FROM file WHERE no = ?1`, no); err != nil {
+		return err
+	}
+	t.uncountFile(&f)
+	return t.unrefBlobs([][]byte{f.Digest})
+}
+
 func (t *Tx) uncountFile(f *File) {
 	t.countUsage(f.Account, f.Environment, f.Owner, Usage{Bytes: -f.Size})
 }

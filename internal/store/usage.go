@@ -70,10 +70,11 @@ const WriteUsageText = `INSERT INTO usage_sum (account, environment, actor, slot
  ON CONFLICT (account, environment, actor, slot) DO UPDATE SET executions = usage_sum.executions + excluded.executions,
  bytes = usage_sum.bytes + excluded.bytes, users = usage_sum.users + excluded.users`
 
-// WriteUsage adds the sums of a commit to the rows of a slot. Dialects call it, as the last thing before the commit.
-func WriteUsage(c Conn, slot int64, sums []UsageChange) error {
+// WriteUsage adds the sums of a commit to the rows of a writer, its slot. Dialects call it, as the last thing before
+// the commit.
+func WriteUsage(c Conn, writer int64, sums []UsageChange) error {
 	for _, s := range sums {
-		err := c.Send("write usage", WriteUsageText, s.Account, int64(s.Environment), s.Actor, slot, s.Executions, s.Bytes, s.Users)
+		err := c.Send("write usage", WriteUsageText, s.Account, int64(s.Environment), s.Actor, writer, s.Executions, s.Bytes, s.Users)
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (r *Reader) Usage(o UsageOwner) (u Usage, err error) {
 func (t *Tx) FoldUsage(limit int) (n int, err error) {
 	type row struct {
 		UsageChange
-		slot int64
+		writer int64
 	}
 	var rows []row
 	err = t.c.Query(`SELECT account, environment, actor, slot FROM usage_sum WHERE slot <> 0
@@ -124,7 +125,7 @@ func (t *Tx) FoldUsage(limit int) (n int, err error) {
 		r := &rows[i]
 		err := t.one(`DELETE FROM usage_sum WHERE account = ?1 AND environment = ?2 AND actor = ?3 AND slot = ?4 RETURNING executions, bytes, users`,
 			func(found Row) { r.Usage = Usage{found.Int(0), found.Int(1), found.Int(2)} },
-			r.Account, int64(r.Environment), r.Actor, r.slot)
+			r.Account, int64(r.Environment), r.Actor, r.writer)
 		if err != nil {
 			return 0, fmt.Errorf("fold usage: %w", err)
 		}
@@ -139,6 +140,17 @@ func (r *Reader) StoredEvents(account int64, env chargehand.Environment) (n int6
  FROM stream WHERE account = ?1 AND environment = ?2`, account, int64(env))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return 0, fmt.Errorf("count stored events: %w", err)
+	}
+	return n, nil
+}
+
+// LongestQueue is the number of queued single executions of the workflow of an environment that has most of them. It
+// looks at up to most executions.
+func (r *Reader) LongestQueue(account int64, env chargehand.Environment, most int) (n int64, err error) {
+	n, err = r.count(`SELECT COALESCE(MAX(n), 0) FROM (SELECT COUNT(*) AS n FROM (SELECT workflow FROM execution
+ WHERE account = ?1 AND environment = ?2 AND state = 1 AND batch = 0 ORDER BY workflow LIMIT ?3) q GROUP BY workflow) w`, account, int64(env), int64(most))
+	if err != nil {
+		return 0, fmt.Errorf("look for the longest queue: %w", err)
 	}
 	return n, nil
 }

@@ -19,6 +19,7 @@ var fileTests = map[string]func(*fixture){
 	"hidden files go":        hiddenGo,
 	"uploads go unless used": uploadsGo,
 	"many at once":           filesAtOnce,
+	"deleted by hand":        fileDeleted,
 }
 
 var blobTests = map[string]func(*fixture){
@@ -195,6 +196,60 @@ func uploadsGo(f *fixture) {
 	if f.fileThere(&unused) || !f.fileThere(&used) || !f.fileThere(&young) || !f.fileThere(&elsewhere) {
 		f.Error("another file than the old, unused one is gone")
 	}
+}
+
+func fileDeleted(f *fixture) {
+	maker, user := f.execution(startMs), f.execution(startMs)
+	f.insert(&maker, &user)
+	made, given, loose := f.file(1, startMs), f.file(1, startMs), f.file(1, startMs)
+	made.Visible = false
+	for _, file := range []*store.File{&made, &given, &loose} {
+		f.insertFile(file)
+	}
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.PublishFile(made.ID, maker.No), tx.UseFile(given.No, user.No))
+	})
+	remove := func(file *store.File) func(*store.Tx) error {
+		return func(tx *store.Tx) error { return tx.DeleteFile(file.No) }
+	}
+	f.refused(store.ErrConflict, remove(&made))
+	f.refused(store.ErrConflict, remove(&given))
+	f.update(remove(&loose))
+	f.refused(store.ErrNotFound, remove(&loose))
+	f.update(func(tx *store.Tx) error {
+		_, err := finish(tx, maker.No, startMs, "1")
+		_, err2 := finish(tx, user.No, startMs, "1")
+		return errors.Join(err, err2)
+	})
+	f.update(remove(&made))
+	if got := f.sweep(startMs, startMs+9); len(got) != 0 {
+		f.Error("a content that another file has is condemned")
+	}
+	f.update(remove(&given))
+	f.sweep(startMs, 0)
+	if got := f.sweep(startMs+1, startMs+9); len(got) != 1 {
+		f.Error("the content of deleted files stays")
+	}
+	f.wantUsage("deleted", usageOfLive, store.Usage{Executions: 2, Bytes: 16})
+	f.view(func(r *store.Reader) error {
+		n, err := r.LongestQueue(1, chargehand.Live, 10)
+		if n != 0 {
+			f.Errorf("the longest queue has %d executions, want 0", n)
+		}
+		return err
+	})
+	for i, workflow := range []int64{1, 2, 2} {
+		e := f.execution(startMs + int64(i))
+		e.Workflow = workflow
+		f.insert(&e)
+	}
+	f.view(func(r *store.Reader) error {
+		n, err := r.LongestQueue(1, chargehand.Live, 10)
+		if n != 2 {
+			f.Errorf("the longest queue has %d executions, want 2", n)
+		}
+		return err
+	})
 }
 
 // sweep runs the four steps and returns the digests whose content is to be deleted.

@@ -1,11 +1,11 @@
 //go:build linux || darwin
 
-package operate
+package disk
 
 import "syscall"
 
-// diskFree is the space that is left for this process where path is, and the size of that disk.
-func diskFree(path string) (free, total uint64, err error) {
+// Free is the space that is left for this process where path is, and the size of that disk.
+func Free(path string) (free, total uint64, err error) {
 	var state syscall.Statfs_t
 	if err := syscall.Statfs(path, &state); err != nil {
 		return 0, 0, err
