@@ -59,6 +59,7 @@ const (
 	CodeFreshSignInRequired Code = "fresh_sign_in_required"
 	CodeCrossOrigin         Code = "cross_origin"
 	CodeHTTPSRequired       Code = "https_required"
+	CodeAddressNotAllowed   Code = "address_not_allowed"
 
 	CodeWorkflowNotFound  Code = "workflow_not_found" // 404
 	CodeVersionNotFound   Code = "version_not_found"

@@ -22,6 +22,12 @@ type Key struct {
 	CreatedAt   time.Time  `json:"created_at"`
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
+	// AllowedAddresses are the only ones that it may be used from, or ranges of them; none: any.
+	AllowedAddresses []string `json:"allowed_addresses,omitempty"`
+	// PreviousKeyUntil is when the key before the last rotation ends; nil: there is none that counts.
+	PreviousKeyUntil *time.Time `json:"previous_key_until,omitempty"`
+	// UserID is whom a personal key stands for; empty: it is none.
+	UserID string `json:"user_id,omitempty"`
 	raw
 }
 
@@ -39,6 +45,8 @@ type NewKey struct {
 	Workflows  []string   `json:"workflows,omitempty"` // ids, or namespace/name
 	Namespaces []string   `json:"namespaces,omitempty"`
 	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
+	// AllowedAddresses are the only ones that it may be used from, or ranges such as 192.0.2.0/24.
+	AllowedAddresses []string `json:"allowed_addresses,omitempty"`
 }
 
 // CreateKey makes a key in the environment of the client's own.
@@ -51,6 +59,15 @@ func (c *Client) CreateKey(ctx context.Context, k NewKey) (*Key, error) {
 func (c *Client) ListKeys(ctx context.Context, limit int, cursor string) (*KeyPage, error) {
 	var p KeyPage
 	return &p, c.do(ctx, call{method: http.MethodGet, path: "/api-keys", query: page(limit, cursor), into: &p})
+}
+
+// RotateKey gives a key another secret, which the answer shows once. The one before counts until the grace ends, which
+// is at most 7 days.
+func (c *Client) RotateKey(ctx context.Context, id string, grace time.Duration) (*Key, error) {
+	var rotated Key
+	body := map[string]string{"grace": grace.String()}
+	path := "/api-keys/" + url.PathEscape(id) + "/rotate"
+	return &rotated, c.do(ctx, call{method: http.MethodPost, path: path, body: body, idempotent: true, into: &rotated})
 }
 
 // RevokeKey revokes a key permanently.

@@ -153,7 +153,7 @@ func (c *call) authenticate() error {
 		if err != nil {
 			return err
 		}
-		if c.principal, err = c.server.service.Authenticate(c.r.Context(), key); err != nil {
+		if c.principal, err = c.server.service.Authenticate(c.r.Context(), key, c.server.entrance.client(c.r)); err != nil {
 			return err
 		}
 	}

@@ -142,6 +142,7 @@ var schemaAbout = map[string]string{
 	"GroupBody":           "The name of a group.",
 	"FirstGrant":          "A role that a user begins with, what it is over, and where it counts.",
 	"GiveGrantBody":       "A role, the user or group that gets it, what it is over, and where it counts.",
+	"RotateKeyBody":       "How long the key before still counts.",
 	"Secret":              "A secret, without its value.",
 	"SecretPage":          "A page of secrets, newest first.",
 	"Limit":               "One limit of the installation.",

@@ -307,7 +307,7 @@ func (rt *route) codes() []chargehand.Code {
 	}
 	if !rt.public && !rt.session {
 		codes = append(codes, chargehand.CodeAmbiguousCredentials, chargehand.CodeMissingAPIKey,
-			chargehand.CodeInvalidAPIKey, chargehand.CodeExpiredAPIKey, chargehand.CodeRateLimited)
+			chargehand.CodeInvalidAPIKey, chargehand.CodeExpiredAPIKey, chargehand.CodeAddressNotAllowed, chargehand.CodeRateLimited)
 	}
 	if rt.scopes != 0 {
 		codes = append(codes, chargehand.CodeInsufficientScope)

@@ -59,6 +59,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"A browser sent the request for a page of another origin. Requests that change something, or sign in, count from the server's own pages only."},
 	chargehand.CodeHTTPSRequired: {http.StatusForbidden, "Sign-in needs https",
 		"Over plain http from another machine, passwords and sessions could be read on the way. The detail says what to set."},
+	chargehand.CodeAddressNotAllowed: {http.StatusForbidden, "The API key may not be used from here",
+		"The key has a list of addresses that it may be used from, and the request comes from another one. Behind a proxy, the server must trust it (--trusted-proxy)."},
 	chargehand.CodeInsufficientScope: {http.StatusForbidden, "The API key may not do this",
 		"The key is valid, but it lacks a scope that this operation needs. The detail names it."},
 

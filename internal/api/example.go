@@ -224,7 +224,7 @@ func examples() map[reflect.Type]any {
 		cancelBody{Reason: "The order was withdrawn."},
 		nothing{}, publishBody{Revision: 2},
 		createKeyBody{Name: "shop front", Preset: "run", Workflows: []string{exampleWorkflowID}},
-		patchKeyBody{Name: "shop front, old"},
+		patchKeyBody{Name: "shop front, old"}, rotateKeyBody{Grace: "24h"},
 		rollBackSecretBody{Version: 1},
 		putSecretBody{Value: map[string]any{"username": "shop", "password": "correct horse battery staple"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func mustID[T any, P interface {
 	return id
 }
 
-func (f *fake) Authenticate(_ context.Context, key string) (*service.Principal, error) {
+func (f *fake) Authenticate(_ context.Context, key string, _ netip.Addr) (*service.Principal, error) {
 	if f.authenticate != nil {
 		return f.authenticate(key)
 	}
@@ -206,6 +207,7 @@ func fixtureKey() *service.Key {
 		Scopes: service.PresetRun, RatePerSecond: 25,
 		CreatedAt: moment0, ExpiresAt: moment0, LastUsedAt: moment0, CreatedBy: keyID,
 	}
+	k.Addresses = []string{"192.0.2.0/24"}
 	k.Limits.Workflows, k.Limits.Namespaces = []chargehand.WorkflowID{workflowID}, []string{"finance"}
 	return k
 }
@@ -550,6 +552,16 @@ func (f *fake) GetPersonalKey(context.Context, *service.Principal, chargehand.Ke
 
 func (f *fake) RevokePersonalKey(context.Context, *service.Principal, chargehand.KeyID) error {
 	return f.fail
+}
+
+func (f *fake) RotateKey(context.Context, *service.Principal, service.RotateKey) (*service.Key, bool, error) {
+	key := fixtureKey()
+	key.Secret, key.OldUntil = "shown-once", moment0
+	return orReplayed(f, key)
+}
+
+func (f *fake) RotatePersonalKey(ctx context.Context, p *service.Principal, r service.RotateKey) (*service.Key, bool, error) {
+	return f.RotateKey(ctx, p, r)
 }
 
 func (f *fake) RevokeKey(context.Context, *service.Principal, chargehand.KeyID) error { return f.fail }

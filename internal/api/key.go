@@ -18,7 +18,8 @@ type (
 		Scopes      []string `json:"scopes,omitempty" nullable:"false"`
 		Workflows   []string `json:"workflows,omitempty" nullable:"true" doc:"The only workflows that the key sees, as id or namespace/name, with those of namespaces; null or missing: no such list."`
 		Namespaces  []string `json:"namespaces,omitempty" nullable:"true" doc:"The only namespaces whose workflows the key sees; null or missing: no such list."`
-		ExpiresAt   *moment  `json:"expires_at,omitempty" nullable:"true" doc:"null or missing: never."`
+		Addresses   []string `json:"allowed_addresses,omitempty" nullable:"true" maxItems:"100" doc:"The only addresses that the key may be used from, or ranges of them, such as 192.0.2.0/24; null or missing: any."`
+		ExpiresAt   *moment  `json:"expires_at,omitempty" nullable:"true" doc:"null or missing: never. A personal key ends after a year at the latest, which is what a missing time stands for."`
 		RateLimit   *int64   `json:"rate_limit,omitempty" nullable:"true" minimum:"0" doc:"Requests per second, 0: no limit; null or missing: the installation's."`
 	}
 	patchKeyBody struct {
@@ -29,6 +30,10 @@ type (
 		Namespaces []string `json:"namespaces,omitempty" nullable:"true" doc:"null takes the list away."`
 		ExpiresAt  *moment  `json:"expires_at,omitempty" nullable:"true"`
 		RateLimit  *int64   `json:"rate_limit,omitempty" nullable:"true" minimum:"0"`
+		Addresses  []string `json:"allowed_addresses,omitempty" nullable:"true" maxItems:"100" doc:"null takes the list away."`
+	}
+	rotateKeyBody struct {
+		Grace string `json:"grace,omitempty" doc:"How long the key before still counts: a number with a unit (30m, 24h, 7d), from 0s to 7d; default 24h."`
 	}
 )
 
@@ -66,6 +71,18 @@ func keyEndpoints() []endpoint {
 			change:   "API key changed",
 			audits:   []audit.Action{audit.KeyChanged},
 			serve:    (*call).patchKey,
+		},
+		{
+			method: post, path: "/api-keys/{keyId}/rotate", id: "rotateAPIKey", tag: "API keys",
+			summary: "Give an API key another secret",
+			about: "The new key is shown in this answer only. The one before counts until the grace ends; all else about it stays. " +
+				"It needs all that the key may do. With the scope admin or tasks:impersonate it needs a fresh sign-in.",
+			scopes: service.ScopeAdmin, parameters: []*parameter{idempotencyParameter}, body: jsonBody(rotateKeyBody{}, false),
+			answers:  []answer{{status: 200, about: "The key", view: apiKey{}, headers: []string{"Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeFreshSignInRequired},
+			change:   "API key rotated",
+			audits:   []audit.Action{audit.KeyRotated},
+			serve:    (*call).rotateKey,
 		},
 		{
 			method: remove, path: "/api-keys/{keyId}", id: "revokeAPIKey", tag: "API keys",
@@ -129,6 +146,24 @@ func (c *call) patchKey() error {
 	return c.view(http.StatusOK, viewKey(key))
 }
 
+func (c *call) rotateKey() error {
+	key, replayed, err := c.server.service.RotateKey(c.r.Context(), c.principal, c.rotation())
+	return c.viewRotated(key, replayed, err)
+}
+
+func (c *call) rotation() service.RotateKey {
+	return service.RotateKey{Key: c.key, Body: c.value, Idempotency: c.idempotency()}
+}
+
+func (c *call) viewRotated(key *service.Key, replayed bool, err error) error {
+	if err != nil {
+		return err
+	}
+	c.replayed(replayed)
+	c.tellKey(key)
+	return c.view(http.StatusOK, viewKey(key))
+}
+
 // tellKey says in the log what a key may do from now on.
 func (c *call) tellKey(k *service.Key) {
 	c.changed = append(c.changed, slog.String("name", k.Name), slog.Any("scopes", k.Scopes.Names()), slog.Bool("limited", !k.Limits.All()))
@@ -146,7 +181,7 @@ func viewKey(k *service.Key) apiKey {
 	v := apiKey{
 		ID: k.ID, Name: k.Name, Environment: k.Environment.String(), Prefix: k.Prefix, LastFour: k.LastFour,
 		Scopes: k.Scopes.Names(), Workflows: k.Limits.Workflows, Namespaces: k.Limits.Namespaces, CreatedAt: at(k.CreatedAt), ExpiresAt: at(k.ExpiresAt),
-		LastUsedAt: at(k.LastUsedAt), Key: k.Secret,
+		LastUsedAt: at(k.LastUsedAt), Addresses: k.Addresses, OldUntil: at(k.OldUntil), Key: k.Secret,
 	}
 	if v.Scopes == nil {
 		v.Scopes = []string{}

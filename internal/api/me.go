@@ -40,6 +40,17 @@ func meEndpoints() []endpoint {
 			serve:    (*call).getPersonalKey,
 		},
 		{
+			method: post, path: "/me/api-keys/{keyId}/rotate", id: "rotatePersonalKey", tag: tag,
+			summary: "Give an own personal key another secret",
+			about:   "The new key is shown in this answer only. The one before counts until the grace ends; all else about it stays. It needs a session.",
+			fresh:   true, parameters: []*parameter{idempotencyParameter}, body: jsonBody(rotateKeyBody{}, false),
+			answers:  []answer{{status: 200, about: "The key", view: apiKey{}, headers: []string{"Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeInsufficientScope, chargehand.CodeStateConflict},
+			change:   "personal key rotated",
+			audits:   []audit.Action{audit.KeyRotated},
+			serve:    (*call).rotatePersonalKey,
+		},
+		{
 			method: remove, path: "/me/api-keys/{keyId}", id: "revokePersonalKey", tag: tag,
 			summary: "Revoke an own personal key", about: "It is refused everywhere within a second, permanently. A personal key revokes no other one.",
 			answers:  []answer{{status: 204, about: "Revoked"}},
@@ -69,6 +80,11 @@ func (c *call) getPersonalKey() error {
 		return err
 	}
 	return c.view(http.StatusOK, viewKey(key))
+}
+
+func (c *call) rotatePersonalKey() error {
+	key, replayed, err := c.server.service.RotatePersonalKey(c.r.Context(), c.principal, c.rotation())
+	return c.viewRotated(key, replayed, err)
 }
 
 func (c *call) revokePersonalKey() error {

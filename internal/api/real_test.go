@@ -415,6 +415,20 @@ func driveKeys(t *testing.T, i *installation) {
 	}
 	i.Do(t, i.key, api.Exchange{Operation: "getAPIKey", Path: k, Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "listAPIKeys", Path: "/api/v1/api-keys?limit=1", Status: 200})
+	rotate := api.Exchange{Operation: "rotateAPIKey", Method: "POST", Path: k + "/rotate", Body: `{"grace":"1h"}`, Header: map[string]string{"Idempotency-Key": "r"}, Status: 200}
+	x = i.Do(t, i.key, rotate)
+	if x = i.Do(t, i.key, rotate); x.AnswerJSON["key"] != nil || x.AnswerHeader.Get("Idempotency-Replayed") != "true" || x.AnswerJSON["previous_key_until"] == nil {
+		t.Errorf("rotated again: %s", x.AnswerBody)
+	}
+	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 200})
+	x = i.Do(t, i.key, api.Exchange{Operation: "rotateAPIKey", Method: "POST", Path: k + "/rotate", Body: `{"grace":"0s"}`, Status: 200})
+	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 401, Code: "invalid_api_key"})
+	narrow = x.AnswerJSON["key"].(string)
+	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "updateAPIKey", Method: "PATCH", Path: k, Body: `{"allowed_addresses":["192.0.2.0/24"]}`, Status: 200})
+	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 403, Code: "address_not_allowed"})
+	i.Do(t, i.key, api.Exchange{Operation: "updateAPIKey", Method: "PATCH", Path: k, Body: `{"allowed_addresses":["127.0.0.1"]}`, Status: 200})
+	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "revokeAPIKey", Method: "DELETE", Path: k, Status: 204})
 	i.Do(t, i.key, api.Exchange{Operation: "getAPIKey", Path: k, Status: 404, Code: "api_key_not_found"})
 	i.Do(t, narrow, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 401, Code: "invalid_api_key"})

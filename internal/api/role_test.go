@@ -103,7 +103,7 @@ func answerTo(t *testing.T, rt *route, role service.Role, env chargehand.Environ
 func TestFreshSignIns(t *testing.T) {
 	for _, e := range endpoints() {
 		first, _, _ := strings.Cut(strings.TrimPrefix(e.path, "/"), "/")
-		want := e.method != get && slices.Contains([]string{"users", "groups", "grants", "secrets"}, first) || e.id == "createPersonalKey"
+		want := e.method != get && slices.Contains([]string{"users", "groups", "grants", "secrets"}, first) || slices.Contains([]string{"createPersonalKey", "rotatePersonalKey"}, e.id)
 		if e.fresh != want {
 			t.Errorf("%s %s needs a fresh sign-in: %t, want %t", e.method, e.path, e.fresh, want)
 		}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"net/netip"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/graph"
@@ -15,7 +16,7 @@ import (
 type Service interface {
 	AuthenticateSession(ctx context.Context, token string, env chargehand.Environment) (*service.Principal, error)
 	RenewSession(ctx context.Context, p *service.Principal, token string) (renewed string, err error)
-	Authenticate(ctx context.Context, key string) (*service.Principal, error)
+	Authenticate(ctx context.Context, key string, from netip.Addr) (*service.Principal, error)
 	Allow(p *service.Principal) (service.Rate, error)
 	Limits() service.Limits
 	ListLimits(ctx context.Context, p *service.Principal) ([]service.UsedLimit, error)
@@ -56,6 +57,8 @@ type Service interface {
 	ListKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.KeyPage, error)
 	GetKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)
 	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body value.Value) (*service.Key, error)
+	RotateKey(ctx context.Context, p *service.Principal, r service.RotateKey) (*service.Key, bool, error)
+	RotatePersonalKey(ctx context.Context, p *service.Principal, r service.RotateKey) (*service.Key, bool, error)
 	RevokeKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
 
 	CreatePersonalKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)

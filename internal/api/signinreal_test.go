@@ -74,6 +74,11 @@ func driveMe(t *testing.T, i *installation, do func(operation, method, path, bod
 		Operation: "createPersonalKey", Method: "POST", Path: "/api/v1/me/api-keys", Body: `{"name":"x"}`, Status: 403, Code: "insufficient_scope",
 	})
 	i.Do(t, i.key, api.Exchange{Operation: "listPersonalKeys", Path: "/api/v1/me/api-keys", Status: 403, Code: "insufficient_scope"})
+	old := key
+	x = do("rotatePersonalKey", "POST", path+"/rotate", "", 200)
+	key = x.AnswerJSON["key"].(string)
+	i.Do(t, old, api.Exchange{Operation: "getPersonalKey", Path: path, Status: 200})
+	i.Do(t, key, api.Exchange{Operation: "rotatePersonalKey", Method: "POST", Path: path + "/rotate", Status: 403, Code: "insufficient_scope"})
 	admins := strings.Replace(path, "/me/", "/", 1)
 	i.Do(t, i.key, api.Exchange{Operation: "updateAPIKey", Method: "PATCH", Path: admins, Body: `{"name":"mine"}`, Status: 403, Code: "insufficient_scope"})
 	i.Do(t, key, api.Exchange{Operation: "revokePersonalKey", Method: "DELETE", Path: path, Status: 204})

@@ -260,6 +260,8 @@ type apiKey struct {
 	ExpiresAt   moment                  `json:"expires_at,omitempty"`
 	LastUsedAt  moment                  `json:"last_used_at,omitempty"`
 	CreatedBy   *chargehand.KeyID       `json:"created_by,omitempty" format:"uuid" doc:"The user or the key that made this one; left out: the command line."`
+	Addresses   []string                `json:"allowed_addresses,omitempty" nullable:"false" doc:"The only addresses that the key may be used from, or ranges of them; left out: any."`
+	OldUntil    moment                  `json:"previous_key_until,omitempty" doc:"Until when the key before the last rotation counts too; left out: there is none."`
 	User        *chargehand.UserID      `json:"user_id,omitempty" format:"uuid" doc:"The user that a personal key stands for; left out: it stands for none."`
 	Key         string                  `json:"key,omitempty" doc:"The key itself. Shown once, in the answer that creates it."`
 }

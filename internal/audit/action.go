@@ -11,6 +11,7 @@ const (
 	WorkflowDeleted    Action = "workflow.deleted"
 	KeyCreated         Action = "key.created"
 	KeyChanged         Action = "key.changed"
+	KeyRotated         Action = "key.rotated"
 	KeyRevoked         Action = "key.revoked"
 	SecretSet          Action = "secret.set"
 	SecretRolledBack   Action = "secret.rolled_back"
@@ -54,8 +55,9 @@ type Description struct {
 var actions = []Description{
 	{WorkflowPublished, "The published pointer of a workflow has moved to a revision.", "workflow", "version, revision"},
 	{WorkflowDeleted, "A workflow was deleted.", "workflow", "version, revision"},
-	{KeyCreated, "An API key was made.", "key", "name, scopes, workflows, namespaces, expires_at, rate_limit, personal"},
+	{KeyCreated, "An API key was made.", "key", "name, scopes, workflows, namespaces, expires_at, rate_limit, allowed_addresses, personal"},
 	{KeyChanged, "An API key was changed.", "key", "those of key.created that differ"},
+	{KeyRotated, "An API key has got another secret.", "key", "previous_key_until"},
 	{KeyRevoked, "An API key was revoked.", "key", ""},
 	{SecretSet, "A secret was created, or has got a new version.", "secret", "version, workflows, namespaces"},
 	{SecretRolledBack, "A secret has got the value of an earlier version again.", "secret", "version, restores"},

@@ -21,7 +21,7 @@ import (
 
 func newKeys(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("keys", "Make, list and revoke API keys", newKeysCreate(con), c.keysList(), c.keysRevoke())
+	return group("keys", "Make, list, rotate and revoke API keys", newKeysCreate(con), c.keysList(), c.keysRotate(), c.keysRevoke())
 }
 
 // newKeysCreate works on the database itself, beside a running server or without one.
@@ -63,6 +63,7 @@ func newKeysCreate(con console) *cobra.Command {
 	f.StringSliceVar(&k.Scopes, "scopes", nil, "scopes instead of a preset")
 	f.StringSliceVar(&k.Workflows, "workflows", nil, "the only workflows that the key sees, as namespace/name or id")
 	f.StringSliceVar(&k.Namespaces, "namespaces", nil, "the only namespaces that the key sees")
+	f.StringSliceVar(&k.Addresses, "allowed-addresses", nil, "the only addresses that the key may be used from, or ranges, such as 192.0.2.0/24")
 	f.Int64Var(&rate, "rate-limit", 0, "requests per second of the key, 0: no limit (default: that of the installation)")
 	f.StringVar(&expires, "expires", "", "life of the key, such as 90d or 12h (default: no end)")
 	commandLineOnly(f, "workflows", "rate-limit") // settings of serve have these names too
@@ -142,6 +143,37 @@ func (c *connection) keyLimits(known *names, k *client.Key) string {
 		limits = append(limits, c.workflowName(known, id))
 	}
 	return strings.Join(limits, ", ")
+}
+
+func (c *connection) keysRotate() *cobra.Command {
+	var text string
+	cmd := c.verb("rotate KEY", "Give a key another secret, and print it; the one before counts for a while", exactArgs(1),
+		func(ctx context.Context, api *client.Client, args []string) error {
+			var grace time.Duration
+			if text != "0" && text != "0s" {
+				var err error
+				if grace, err = parseDays(text); err != nil {
+					return usage("--grace: %w", err)
+				}
+			}
+			k, err := findKey(ctx, api, args[0])
+			if err != nil {
+				return err
+			}
+			rotated, err := api.RotateKey(ctx, k.ID, grace)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.out, rotated.Key)
+			if until := rotated.PreviousKeyUntil; until != nil {
+				fmt.Fprintf(c.err, "the secret before counts until %s\n", c.when(until))
+			} else {
+				fmt.Fprintln(c.err, "the secret before counts no more")
+			}
+			return nil
+		})
+	cmd.Flags().StringVar(&text, "grace", "24h", "how long the secret before still counts, from 0s to 7d")
+	return cmd
 }
 
 func (c *connection) keysRevoke() *cobra.Command {

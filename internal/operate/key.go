@@ -25,6 +25,7 @@ type NewKey struct {
 	Life        time.Duration // 0: without end
 	Workflows   []string      // the only ones that it sees, by id or namespace/name
 	Namespaces  []string      // the only ones that it sees
+	Addresses   []string      // the only ones that it may be used from, or ranges of them
 	RateLimit   *int64        // requests per second, 0: no limit; nil: the installation's
 	Init        bool          // make the installation if there is none
 }
@@ -74,7 +75,7 @@ func CreateKey(ctx context.Context, cfg installation.Settings, k NewKey) (string
 }
 
 func (k NewKey) issue() (service.IssueKey, error) {
-	r := service.IssueKey{Name: k.Name, Workflows: k.Workflows, Namespaces: k.Namespaces, Rate: k.RateLimit}
+	r := service.IssueKey{Name: k.Name, Workflows: k.Workflows, Namespaces: k.Namespaces, Addresses: k.Addresses, Rate: k.RateLimit}
 	switch k.Environment {
 	case "", "live":
 		r.Environment = chargehand.Live

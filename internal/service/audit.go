@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -126,6 +127,7 @@ func keyChanges(was, row *store.Key) audit.Changes {
 	c.Set("scopes", parseScopes(was.Scopes).Names(), parseScopes(row.Scopes).Names())
 	c.Set("expires_at", shownTime(was.ExpiresMs), shownTime(row.ExpiresMs))
 	c.Set("rate_limit", shownRate(was), shownRate(row))
+	c.Set("allowed_addresses", strings.Fields(was.Addresses), strings.Fields(row.Addresses))
 	c.Set("personal", was.Person != 0, row.Person != 0)
 	return limitChanges(c, was.Limits, row.Limits)
 }

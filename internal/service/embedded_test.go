@@ -149,7 +149,7 @@ func BenchmarkCreateExecution(b *testing.B) {
 			body := parse(b, `{"input": {"name": "0123456789012345678901234567890123456789012345"}}`)
 			secret := fx.issue(IssueKey{})
 			run := func() error {
-				p, err := fx.Authenticate(context.Background(), secret)
+				p, err := fx.Authenticate(context.Background(), secret, localhost)
 				if err != nil {
 					return err
 				}
@@ -205,7 +205,7 @@ func BenchmarkAuthenticateAndAllow(b *testing.B) {
 	secret := fx.issue(IssueKey{})
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := fx.Authenticate(context.Background(), secret)
+		p, err := fx.Authenticate(context.Background(), secret, localhost)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store/storetest"
 	"github.com/chargehand/chargehand/internal/value"
 )
+
+// localhost is where requests of tests come from.
+var localhost = netip.MustParseAddr("127.0.0.1")
 
 // epoch is the time at which the clock of each test starts.
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

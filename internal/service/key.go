@@ -35,6 +35,10 @@ type Key struct {
 	CreatedAt     time.Time
 	ExpiresAt     time.Time // zero: never
 	LastUsedAt    time.Time // zero: not yet
+	// Addresses are the networks that it may be used from; none: any.
+	Addresses []string
+	// OldUntil is when the secret before the last rotation ends; zero: there is none that counts.
+	OldUntil time.Time
 	// CreatedBy is the id of the user or the key that made this one; zero: the command line.
 	CreatedBy chargehand.KeyID
 	// User is whom a personal key stands for; zero: it is none.
@@ -83,11 +87,11 @@ const (
 )
 
 func (s *Service) createKey(ctx context.Context, p *Principal, body value.Value, kind keyKind, c *idempotencyGuard) (*Key, error) {
-	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "namespaces", "expires_at", "rate_limit")
+	f, err := openBody(body, "name", "environment", "preset", "scopes", "workflows", "namespaces", "allowed_addresses", "expires_at", "rate_limit")
 	if err != nil {
 		return nil, err
 	}
-	row := store.Key{Account: p.AccountNo, Environment: p.Environment, Rate: -1, Creator: p.creator()}
+	row := store.Key{Account: p.AccountNo, Environment: p.Environment, Rate: -1, Creator: p.creator(), Addresses: p.addresses()}
 	if p.SessionNo == 0 && !p.ExpiresAt.IsZero() {
 		row.ExpiresMs = p.ExpiresAt.UnixMilli()
 	}
@@ -192,6 +196,9 @@ func (f *fields) change(row *store.Key, scopes Scopes, now time.Time) limitation
 	if f.has("rate_limit") {
 		row.Rate = f.rate("rate_limit")
 	}
+	if f.has("allowed_addresses") {
+		row.Addresses = f.addresses("allowed_addresses")
+	}
 	return limits
 }
 
@@ -235,7 +242,8 @@ func (s *Service) checkGrant(p *Principal, was, row *store.Key) error {
 	}
 	scopes, own := parseScopes(row.Scopes), p.Key == row.ID
 	faster := was != nil && s.effectiveRate(row.Rate) > s.effectiveRate(was.Rate)
-	if was != nil && parseScopes(was.Scopes).Has(scopes) && row.Limits.Within(was.Limits) && !faster && !livesLonger(row.ExpiresMs, was.ExpiresMs) {
+	if was != nil && parseScopes(was.Scopes).Has(scopes) && row.Limits.Within(was.Limits) && networksWithin(row.Addresses, was.Addresses) &&
+		!faster && !livesLonger(row.ExpiresMs, was.ExpiresMs) {
 		return nil
 	}
 	detail := ""
@@ -244,6 +252,8 @@ func (s *Service) checkGrant(p *Principal, was, row *store.Key) error {
 		detail = "A key grants at most its own scopes. This key does not have " + strings.Join(missing.Names(), ", ") + "."
 	case !row.Limits.Within(p.Limits):
 		detail = "A key that is limited to some workflows or namespaces grants no more than these."
+	case !networksWithin(row.Addresses, p.addresses()):
+		detail = "A key that may be used from some addresses only makes no key that may be used from others. Those of this key are " + p.addresses() + "."
 	case p.SessionNo == 0 && !p.ExpiresAt.IsZero() && livesLonger(row.ExpiresMs, p.ExpiresAt.UnixMilli()):
 		detail = "A key makes no key that lives longer than itself. This key ends at " + p.ExpiresAt.Format(time.RFC3339) + "."
 	case p.RatePerSecond > 0 && s.effectiveRate(row.Rate) > p.RatePerSecond:
@@ -290,9 +300,14 @@ func (s *Service) effectiveRate(stored int64) float64 {
 
 // fillKey makes the secret of a key and fills in what follows from it.
 func fillKey(row *store.Key, p *pepper, nowMs int64) (secret string) {
+	row.ID = newID[chargehand.KeyID](nowMs)
+	return newKeySecret(row, p)
+}
+
+// newKeySecret gives a key another secret.
+func newKeySecret(row *store.Key, p *pepper) (secret string) {
 	secret = newSecret(row.Environment)
 	digest := p.digest(secret)
-	row.ID = newID[chargehand.KeyID](nowMs)
 	row.Hash = digest[:]
 	row.Prefix = secretPrefix(row.Environment)
 	row.Last4 = secret[len(secret)-4:]
@@ -308,12 +323,16 @@ func (s *Service) key(row *store.Key) *Key {
 	if row.Person != 0 {
 		user = chargehand.UserID(creator) // none but the person itself makes its personal keys
 	}
-	return &Key{
-		User: user, ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Prefix, LastFour: row.Last4,
+	shown := &Key{
+		User: user, Addresses: strings.Fields(row.Addresses), ID: row.ID, Name: row.Name, Environment: row.Environment, Prefix: row.Prefix, LastFour: row.Last4,
 		Scopes: parseScopes(row.Scopes), Limits: row.Limits, RatePerSecond: rateOf(row.Rate),
 		CreatedAt: row.ID.Time(), ExpiresAt: atMs(row.ExpiresMs),
 		LastUsedAt: atMs(max(row.LastUsedMs, s.uses.lastMs(row.No))), CreatedBy: creator,
 	}
+	if row.OldUntilMs > s.nowMs() {
+		shown.OldUntil = atMs(row.OldUntilMs)
+	}
+	return shown
 }
 
 // ListKeys lists the keys of the principal's environment that are not revoked. limit is 1 to 100.
@@ -370,8 +389,8 @@ func keyNotFound() error {
 	return chargehand.NewError(chargehand.CodeKeyNotFound, "There is no such API key.")
 }
 
-// PatchKey changes name, preset or scopes, workflows, namespaces, expires_at or rate_limit; a field that
-// is absent stays. Codes: api_key_not_found, invalid_body, unknown_field, insufficient_scope,
+// PatchKey changes name, preset or scopes, workflows, namespaces, allowed_addresses, expires_at or rate_limit; a field
+// that is absent stays. Codes: api_key_not_found, invalid_body, unknown_field, insufficient_scope,
 // workflow_not_found.
 func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyID, body value.Value) (*Key, error) {
 	var row store.Key
@@ -384,7 +403,7 @@ func (s *Service) PatchKey(ctx context.Context, p *Principal, id chargehand.KeyI
 	if err != nil {
 		return nil, err
 	}
-	f, err := openBody(body, "name", "preset", "scopes", "workflows", "namespaces", "expires_at", "rate_limit")
+	f, err := openBody(body, "name", "preset", "scopes", "workflows", "namespaces", "allowed_addresses", "expires_at", "rate_limit")
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (fx *fixture) issue(r IssueKey) string {
 
 func (fx *fixture) authenticate(secret string) *Principal {
 	fx.t.Helper()
-	p, err := fx.Authenticate(fx.t.Context(), secret)
+	p, err := fx.Authenticate(fx.t.Context(), secret, localhost)
 	if err != nil {
 		fx.t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAuthenticate(t *testing.T) {
 		"a space behind it": {secret + " ", chargehand.CodeInvalidAPIKey},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := fx.Authenticate(t.Context(), c.key)
+			_, err := fx.Authenticate(t.Context(), c.key, localhost)
 			wantCode(t, err, c.code)
 		})
 	}
@@ -98,13 +98,13 @@ func TestAuthenticate(t *testing.T) {
 		fx.pass(time.Hour - time.Millisecond)
 		fx.authenticate(secret)
 		fx.pass(time.Millisecond)
-		_, err := fx.Authenticate(t.Context(), secret)
+		_, err := fx.Authenticate(t.Context(), secret, localhost)
 		wantCode(t, err, chargehand.CodeExpiredAPIKey)
 	})
 	t.Run("without storage", func(t *testing.T) {
 		fx.pass(time.Second)
 		fx.db.broken.Store(true)
-		_, err := fx.Authenticate(t.Context(), secret)
+		_, err := fx.Authenticate(t.Context(), secret, localhost)
 		wantCode(t, err, chargehand.CodeUnavailable)
 	})
 }
@@ -117,7 +117,7 @@ func TestMistypedKeyCostsNoQuery(t *testing.T) {
 	if secret == mistyped {
 		mistyped = secret[:20] + "y" + secret[21:]
 	}
-	_, err := fx.Authenticate(t.Context(), mistyped)
+	_, err := fx.Authenticate(t.Context(), mistyped, localhost)
 	wantCode(t, err, chargehand.CodeInvalidAPIKey)
 	if n := fx.db.views.Load() - views; n != 0 {
 		t.Errorf("it cost %d queries", n)
@@ -155,13 +155,13 @@ func TestRevokedKeyCountsWithinASecond(t *testing.T) {
 	if err := fx.RevokeKey(t.Context(), fx.p, p.Key); err != nil {
 		t.Fatal(err)
 	}
-	_, err := fx.Authenticate(t.Context(), here)
+	_, err := fx.Authenticate(t.Context(), here, localhost)
 	wantCode(t, err, chargehand.CodeInvalidAPIKey) // at once in this process
 	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.RevokeKey(q.KeyNo, 1) }); err != nil {
 		t.Fatal(err)
 	}
 	fx.pass(time.Second)
-	_, err = fx.Authenticate(t.Context(), elsewhere)
+	_, err = fx.Authenticate(t.Context(), elsewhere, localhost)
 	wantCode(t, err, chargehand.CodeInvalidAPIKey)
 }
 
@@ -578,7 +578,7 @@ func TestConcurrentAuthentication(t *testing.T) {
 		group.Go(func() {
 			for range 200 {
 				fx.pass(5 * time.Millisecond)
-				p, err := fx.Authenticate(t.Context(), secrets[i%2])
+				p, err := fx.Authenticate(t.Context(), secrets[i%2], localhost)
 				if err != nil || (p.Environment == chargehand.Test) != (i%2 == 1) {
 					t.Errorf("got %+v, %v", p, err)
 				}

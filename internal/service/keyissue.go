@@ -19,6 +19,7 @@ type IssueKey struct {
 	ExpiresAt   time.Time              // zero: never
 	Workflows   []string               // the only ones that it sees, by id or namespace/name
 	Namespaces  []string               // the only ones that it sees
+	Addresses   []string               // the only ones that it may be used from, or ranges of them
 	// Rate is its own rate in requests per second, 0: no limit; nil: the installation's.
 	Rate *int64
 }
@@ -57,7 +58,7 @@ func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r Is
 			return "", chargehand.NewError(chargehand.CodeInvalidParameter, "The rate limit must be from 0 (no limit) to "+strconv.Itoa(maxKeyRate)+" requests per second.")
 		}
 	}
-	limits, err := r.limitation()
+	limits, err := r.limitation(&row)
 	if err != nil {
 		return "", err
 	}
@@ -80,10 +81,10 @@ func Issue(ctx context.Context, db *store.Store, key []byte, now time.Time, r Is
 	return secret, err
 }
 
-// limitation is what the lists say. Codes: invalid_parameter.
-func (r *IssueKey) limitation() (limitation, error) {
+// limitation is what the lists say. The addresses are read into row. Codes: invalid_parameter.
+func (r *IssueKey) limitation(row *store.Key) (limitation, error) {
 	f := &fields{values: map[string]any{}}
-	for name, list := range map[string][]string{"workflows": r.Workflows, "namespaces": r.Namespaces} {
+	for name, list := range map[string][]string{"workflows": r.Workflows, "namespaces": r.Namespaces, "allowed_addresses": r.Addresses} {
 		if len(list) == 0 {
 			continue
 		}
@@ -94,6 +95,7 @@ func (r *IssueKey) limitation() (limitation, error) {
 		f.values[name] = values
 	}
 	l := f.limitation()
+	row.Addresses = f.addresses("allowed_addresses")
 	if len(f.wrong) > 0 {
 		return l, chargehand.NewError(chargehand.CodeInvalidParameter, f.wrong[0].Detail)
 	}

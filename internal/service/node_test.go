@@ -490,7 +490,7 @@ func revokedKey(n *nodes) {
 		made, _, err := n.a.CreateKey(n.t.Context(), n.a.p, CreateKey{Body: map[string]any{"name": "x"}})
 		n.good(err)
 		for range 3 {
-			n.good(n.both(func(fx *fixture) error { _, err := fx.Authenticate(n.t.Context(), made.Secret); return err }))
+			n.good(n.both(func(fx *fixture) error { _, err := fx.Authenticate(n.t.Context(), made.Secret, localhost); return err }))
 		}
 		one, two := n.both(func(fx *fixture) error { return fx.RevokeKey(n.t.Context(), fx.p, made.ID) })
 		if (one == nil) == (two == nil) {
@@ -498,9 +498,9 @@ func revokedKey(n *nodes) {
 		}
 		wantCode(n.t, errors.Join(one, two), chargehand.CodeKeyNotFound)
 		n.a.pass(hardAge)
-		_, err = n.b.Authenticate(n.t.Context(), made.Secret)
+		_, err = n.b.Authenticate(n.t.Context(), made.Secret, localhost)
 		wantCode(n.t, err, chargehand.CodeInvalidAPIKey)
-		_, err = n.a.Authenticate(n.t.Context(), made.Secret)
+		_, err = n.a.Authenticate(n.t.Context(), made.Secret, localhost)
 		wantCode(n.t, err, chargehand.CodeInvalidAPIKey)
 	}
 }
@@ -545,7 +545,7 @@ func lastUse(n *nodes) {
 	for range 5 {
 		n.a.pass(time.Second)
 		for _, secret := range secrets {
-			n.good(n.both(func(fx *fixture) error { _, err := fx.Authenticate(n.t.Context(), secret); return err }))
+			n.good(n.both(func(fx *fixture) error { _, err := fx.Authenticate(n.t.Context(), secret, localhost); return err }))
 		}
 		n.good(n.both(func(fx *fixture) error { return fx.writeUses(n.t.Context()) }))
 		if got := n.count(fmt.Sprint(`SELECT COUNT(*) FROM api_key WHERE last_used_ms = `, n.a.nowMs())); got != 30 {

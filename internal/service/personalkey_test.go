@@ -143,7 +143,7 @@ func TestPersonalKeyFollowsItsPerson(t *testing.T) {
 	refused := func(what string) {
 		t.Helper()
 		fx.pass(time.Second)
-		_, err := fx.Authenticate(t.Context(), key.Secret)
+		_, err := fx.Authenticate(t.Context(), key.Secret, localhost)
 		wantRefusal(t, what, err, chargehand.CodeInvalidAPIKey)
 	}
 	may(ScopeExecutionsManage | ScopeWorkflowsRead)
@@ -297,7 +297,7 @@ func TestPersonalKeysAreOnesOwn(t *testing.T) {
 	if err := fx.RevokePersonalKey(t.Context(), p, first.ID); err != nil {
 		t.Errorf("itself: %v", err)
 	}
-	_, err = fx.Authenticate(t.Context(), first.Secret)
+	_, err = fx.Authenticate(t.Context(), first.Secret, localhost)
 	wantRefusal(t, "after that", err, chargehand.CodeInvalidAPIKey)
 
 	admin := fx.admin("cy")

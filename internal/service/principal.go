@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -8,6 +9,7 @@ import (
 	"hash"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -55,8 +57,9 @@ type Principal struct {
 	RatePerSecond float64
 	ExpiresAt     time.Time // zero: never
 
-	rights  []right  // of a person, not narrowed; nil: Scopes over Workflows are the only right
-	partial *partial // nil: everything that it sees is shown as a whole
+	networks []netip.Prefix // that the key may be used from; none: any
+	rights   []right        // of a person, not narrowed; nil: Scopes over Workflows are the only right
+	partial  *partial       // nil: everything that it sees is shown as a whole
 }
 
 // Sees reports whether the key's list of workflows admits id.
@@ -118,8 +121,9 @@ func (c *keyCache) clear() {
 
 // Authenticate finds the principal of an API key in plain text. A new or revoked key counts
 // within one second, also if another process on the same database made or revoked it.
-// Codes: missing_api_key, invalid_api_key, expired_api_key.
-func (s *Service) Authenticate(ctx context.Context, key string) (*Principal, error) {
+// from is where the request comes from.
+// Codes: missing_api_key, invalid_api_key, expired_api_key, address_not_allowed.
+func (s *Service) Authenticate(ctx context.Context, key string, from netip.Addr) (*Principal, error) {
 	if key == "" {
 		return nil, chargehand.NewError(chargehand.CodeMissingAPIKey, "The request has no API key.")
 	}
@@ -145,6 +149,9 @@ func (s *Service) Authenticate(ctx context.Context, key string) (*Principal, err
 	nowMs := now.UnixMilli()
 	if entry.expiresMs != 0 && nowMs >= entry.expiresMs {
 		return nil, chargehand.NewError(chargehand.CodeExpiredAPIKey, "The API key has expired.")
+	}
+	if err := entry.principal.admits(from); err != nil {
+		return nil, err
 	}
 	entry.use.lastMs.Store(nowMs)
 	return entry.principal, nil
@@ -182,6 +189,14 @@ func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age ui
 	}
 	if err != nil {
 		return nil, err
+	}
+	if entry.principal.networks, err = storedNetworks(row.Addresses); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(row.Hash, digest[:]) { // before its rotation: it ends with the grace, and so does what it makes
+		if !livesLonger(row.OldUntilMs, row.ExpiresMs) {
+			entry.principal.ExpiresAt, row.ExpiresMs = atMs(row.OldUntilMs), row.OldUntilMs
+		}
 	}
 	entry.expiresMs, entry.use = row.ExpiresMs, s.uses.of(row.No)
 	s.keys.put(digest, entry, age)
