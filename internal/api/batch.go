@@ -286,6 +286,6 @@ func viewBatch(b *service.Batch) batch {
 		Failed: b.Failed, Cancelled: b.Cancelled, Running: b.Running, Waiting: b.Waiting, Queued: b.Queued,
 		Concurrency: b.Concurrency, EffectiveConcurrency: b.EffectiveConcurrency, WorkflowVersion: b.WorkflowVersion,
 		Revision: b.Revision, Environment: b.Environment.String(), CreatedAt: at(b.CreatedAt), StartedAt: at(b.StartedAt),
-		CompletedAt: at(b.CompletedAt),
+		CompletedAt: at(b.CompletedAt), StartedBy: viewStartedBy(b.StartedBy),
 	}
 }

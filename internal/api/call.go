@@ -39,6 +39,7 @@ type call struct {
 	user          chargehand.UserID
 	group         chargehand.GroupID
 	grant         chargehand.GrantID
+	ownSession    chargehand.SessionID
 	name          string // version, name of a secret, or problem code
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself

@@ -58,6 +58,7 @@ func TestExecutionAnswers(t *testing.T) {
 		`"size":42,"content_type":"image/png","sha256":"0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f",` +
 		`"expires_at":"2026-01-31T10:30:00.120Z"}],"phase":"completed","workflow_version":"1.0.0","revision":2,"environment":"live",` +
 		`"batch_id":"0197a5c4-3333-7000-8000-000000000003","retry_of":"0197a5c4-2222-7000-8000-000000000002",` +
+		`"started_by":{"kind":"user","id":"0197a5c4-7777-7000-8000-000000000007","name":"Ada"},` +
 		`"started_at":"2026-01-31T09:30:00.121Z","finished_at":"2026-01-31T09:30:01.120Z","output":{"n":12345678901234567890123}}`
 	a = request{path: pathE}.to(s)
 	if a.status != 200 || string(a.body) != read {
@@ -90,7 +91,8 @@ func TestBatchAnswers(t *testing.T) {
 	s := newServer(t, &fake{})
 	const head = `{"batch_id":"0197a5c4-3333-7000-8000-000000000003","id":"0197a5c4-3333-7000-8000-000000000003","workflow_id":"0197a5c4-1111-7000-8000-000000000001",` +
 		`"status":"running","total":3,"completed":1,"failed":1,"cancelled":1,"running":1,"waiting":0,"queued":0,"concurrency":500,` +
-		`"effective_concurrency":100,"workflow_version":"1.0.0","revision":2,"environment":"live","created_at":"2026-01-31T09:30:00.120Z",` +
+		`"effective_concurrency":100,"workflow_version":"1.0.0","revision":2,"environment":"live",` +
+		`"started_by":{"kind":"key","id":"0197a5c4-5555-7000-8000-000000000005","name":"ci"},"created_at":"2026-01-31T09:30:00.120Z",` +
 		`"started_at":"2026-01-31T09:30:00.120Z","completed_at":"2026-01-31T09:30:00.120Z"`
 	const entry = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","inputs":{"i":1.0},`
 	const full = head + `,"executions":[` + entry + `"status":"finished","phase":"completed","duration_ms":0,"index":0,"item_id":"item"},` +

@@ -44,6 +44,7 @@ const (
 	exampleKeyID       = "019c13f1-0c00-7f3b-a2d4-9e8b7c6f5a43"
 	exampleGroupID     = "019c13f0-2b00-7e3f-9c5d-7a6b8c9d0e12"
 	exampleGrantID     = "019c13f0-3c00-7f40-8d6e-8b7c9d0e1f23"
+	exampleSessionID   = "019c13f2-7a10-7c02-a4d5-2e3f40516273"
 	exampleAuditID     = "019c13f2-9b20-7a01-b3c4-1d2e3f405162"
 	exampleCursor      = "AZwT8x1AAAABnBPzHUB7Doo8L22eS1oh"
 
@@ -104,7 +105,7 @@ func examples() map[reflect.Type]any {
 	}
 	execution := Execution{
 		ID: exampleID[chargehand.ExecutionID](exampleExecutionID), Workflow: workflow.ID, Status: "finished",
-		CreatedAt: exampleTime("2026-01-31T10:00:00Z"), Results: []result{file1}, Phase: "completed", WorkflowVersion: "1.0.0", Revision: 2,
+		StartedBy: &startedBy{"key", exampleKeyID, "shop front"}, CreatedAt: exampleTime("2026-01-31T10:00:00Z"), Results: []result{file1}, Phase: "completed", WorkflowVersion: "1.0.0", Revision: 2,
 		Environment: "live", StartedAt: started, FinishedAt: finished, Output: json.RawMessage(`{"confirmed":"lamp"}`),
 	}
 	fresh := execution
@@ -126,7 +127,7 @@ func examples() map[reflect.Type]any {
 	run := batch{
 		BatchID: exampleID[chargehand.BatchID](exampleBatchID), ID: exampleID[chargehand.BatchID](exampleBatchID), Workflow: workflow.ID,
 		Status: "completed", Total: 2, Completed: 1, Failed: 1, Concurrency: 5, EffectiveConcurrency: 5, WorkflowVersion: "1.0.0", Revision: 2,
-		Environment: "live", CreatedAt: execution.CreatedAt, StartedAt: started, CompletedAt: finished, Executions: entries,
+		Environment: "live", StartedBy: execution.StartedBy, CreatedAt: execution.CreatedAt, StartedAt: started, CompletedAt: finished, Executions: entries,
 	}
 	uri := "/api/v1/files/" + exampleFileID
 	upload := file{
@@ -171,6 +172,10 @@ func examples() map[reflect.Type]any {
 	connected := deviceKeys{User: signed.User, Account: signed.Account, Keys: []deviceKey{{
 		ID: exampleID[chargehand.KeyID](exampleKeyID), Environment: "live", Key: "KEY", ExpiresAt: finished,
 	}}}
+	opened := ownSession{
+		ID: exampleID[chargehand.SessionID](exampleSessionID), Method: "passkey", Address: "203.0.113.7", Agent: "Mozilla/5.0", Current: true,
+		CreatedAt: created, LastSeenAt: updated, ExpiresAt: finished,
+	}
 	published := auditEntry{
 		ID: exampleID[chargehand.AuditID](exampleAuditID), At: updated, Actor: auditActor{"key", exampleKeyID, "deploy"}, Action: "workflow.published",
 		Target: &auditTarget{"workflow", exampleWorkflowID, "shop/order"}, Environment: "live", Address: "203.0.113.7", RequestID: "req_5d1c0f6a3b9e8274",
@@ -205,6 +210,11 @@ func examples() map[reflect.Type]any {
 		key, apiKeyPage{Data: []apiKey{key}},
 		secretPage{Data: []secret{listed}},
 		signInMethods{Password: true}, signed,
+		me{
+			User: seen, Grants: []grant{role}, Scopes: meScopes{Live: key.Scopes, Test: []string{"workflows:read"}}, Environments: []string{"live", "test"},
+			Version: "1.0.0",
+		},
+		patchMeBody{Name: "Ada Lovelace", Locale: pointTo("en")}, settings{"theme": "dark"}, ownSessionPage{Data: []ownSession{opened}},
 		setupBody{Token: "TOKEN", Name: "Ada Lovelace", Email: "ada@example.com", Password: "four words in a row"},
 		signInBody{Email: "ada@example.com", Password: "four words in a row"}, verifyBody{Password: "four words in a row"},
 		switchBody{Account: exampleAccountID}, invitationBody{Token: "TOKEN", Name: "Ada Lovelace", Password: "four words in a row"},
@@ -247,7 +257,7 @@ func withoutEntries(b batch) batch {
 var pathExamples = map[paramKind]any{
 	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, fileParam: exampleFileID,
 	userParam: exampleUserID, groupParam: exampleGroupID, grantParam: exampleGrantID,
-	keyParam: exampleKeyID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",
+	keyParam: exampleKeyID, sessionParam: exampleSessionID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",
 }
 
 // parameterExamples are examples of parameters, by name.

@@ -306,6 +306,7 @@ func viewExecution(e *service.Execution) Execution {
 		ID: e.ID, Workflow: e.Workflow, Status: e.Status.String(), CreatedAt: at(e.CreatedAt), Results: viewResults(e.Results),
 		Phase: e.Phase.String(), WorkflowVersion: e.WorkflowVersion, Revision: e.Revision, Environment: e.Environment.String(),
 		StartedAt: at(e.StartedAt), FinishedAt: at(e.FinishedAt), Output: e.Output, Error: viewExecutionError(e.Error),
+		StartedBy: viewStartedBy(e.StartedBy),
 	}
 	if !e.Batch.IsZero() {
 		v.Batch = &e.Batch
@@ -314,6 +315,14 @@ func viewExecution(e *service.Execution) Execution {
 		v.RetryOf = &e.RetryOf
 	}
 	return v
+}
+
+// viewStartedBy is nil where no request has started it.
+func viewStartedBy(a service.Actor) *startedBy {
+	if a.Kind == "" {
+		return nil
+	}
+	return &startedBy{Kind: a.Kind, ID: a.ID, Name: a.Name}
 }
 
 // viewExecutionError is nil where e is.

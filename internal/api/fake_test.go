@@ -67,6 +67,7 @@ var (
 	keyID       = mustID[chargehand.KeyID]("0197a5c4-5555-7000-8000-000000000005")
 	userID      = mustID[chargehand.UserID]("0197a5c4-7777-7000-8000-000000000007")
 	groupID     = mustID[chargehand.GroupID]("0197a5c4-8888-7000-8000-000000000008")
+	sessionID   = mustID[chargehand.SessionID]("0197a5c4-aaaa-7000-8000-00000000000a")
 	grantID     = mustID[chargehand.GrantID]("0197a5c4-9999-7000-8000-000000000009")
 )
 
@@ -134,7 +135,7 @@ func fixtureExecution() *service.Execution {
 		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Live,
 		Status: chargehand.Finished, Phase: chargehand.Completed, Batch: batchID, RetryOf: executionID,
 		CreatedAt: moment0, StartedAt: moment0.Add(time.Millisecond), FinishedAt: moment0.Add(time.Second),
-		Output: []byte(`{"n":12345678901234567890123}`), Results: []service.Result{fixtureResult()}, ETag: "tag-1",
+		StartedBy: service.Actor{Kind: "user", ID: userID.String(), Name: "Ada"}, Output: []byte(`{"n":12345678901234567890123}`), Results: []service.Result{fixtureResult()}, ETag: "tag-1",
 	}
 }
 
@@ -171,7 +172,7 @@ func fixtureBatch() *service.Batch {
 	return &service.Batch{
 		ID: batchID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Live,
 		Status: chargehand.BatchRunning, Total: 3, Completed: 1, Failed: 1, Cancelled: 1, Running: 1, Concurrency: 500,
-		EffectiveConcurrency: 100, CreatedAt: moment0, StartedAt: moment0, CompletedAt: moment0, ETag: "batch-1",
+		StartedBy: service.Actor{Kind: "key", ID: keyID.String(), Name: "ci"}, EffectiveConcurrency: 100, CreatedAt: moment0, StartedAt: moment0, CompletedAt: moment0, ETag: "batch-1",
 	}
 }
 
@@ -535,6 +536,34 @@ func (f *fake) GetKey(context.Context, *service.Principal, chargehand.KeyID) (*s
 func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, value.Value) (*service.Key, error) {
 	return or(f, fixtureKey())
 }
+
+func (f *fake) GetMe(context.Context, *service.Principal) (*service.Me, error) {
+	return or(f, &service.Me{User: fixtureUser(), Grants: []service.Grant{fixtureGrant()}, MoreGrants: true, Live: service.PresetRun, Test: service.ScopeWorkflowsRead})
+}
+
+func (f *fake) PatchMe(ctx context.Context, p *service.Principal, _ value.Value) (*service.Me, error) {
+	return f.GetMe(ctx, p)
+}
+
+func (f *fake) Settings(context.Context, *service.Principal) ([]byte, error) {
+	return or(f, []byte(`{"theme":"dark"}`))
+}
+
+func (f *fake) PutSettings(ctx context.Context, p *service.Principal, _ value.Value) ([]byte, error) {
+	return f.Settings(ctx, p)
+}
+
+func (f *fake) ListSessions(context.Context, *service.Principal, int, service.Cursor) (*service.SessionPage, error) {
+	return or(f, &service.SessionPage{Data: []service.Session{{
+		ID: sessionID, Method: "passkey", Address: "192.0.2.1", Agent: "Browser/1", Current: true, CreatedAt: moment0, LastSeenAt: moment0, ExpiresAt: moment0,
+	}}, Cursor: cursor1()})
+}
+
+func (f *fake) RevokeSession(context.Context, *service.Principal, chargehand.SessionID) error {
+	return f.fail
+}
+
+func (f *fake) RevokeOtherSessions(context.Context, *service.Principal) error { return f.fail }
 
 func (f *fake) CreatePersonalKey(_ context.Context, _ *service.Principal, r service.CreateKey) (*service.Key, bool, error) {
 	key := fixtureKey()

@@ -18,6 +18,7 @@ const (
 	userParam
 	groupParam
 	grantParam
+	sessionParam
 	versionParam
 	secretParam
 	problemParam
@@ -33,6 +34,7 @@ var paramKinds = map[string]paramKind{
 	"userId":      userParam,
 	"groupId":     groupParam,
 	"grantId":     grantParam,
+	"sessionId":   sessionParam,
 	"version":     versionParam,
 	"name":        secretParam,
 	"code":        problemParam,
@@ -53,6 +55,7 @@ var notFound = map[paramKind]struct {
 	userParam:      {chargehand.CodeUserNotFound, "user", "the id is not a UUID"},
 	groupParam:     {chargehand.CodeGroupNotFound, "group", "the id is not a UUID"},
 	grantParam:     {chargehand.CodeGrantNotFound, "grant", "the id is not a UUID"},
+	sessionParam:   {chargehand.CodeSessionNotFound, "session", "the id is not a UUID"},
 	versionParam:   {chargehand.CodeVersionNotFound, "version", ""},
 	secretParam:    {chargehand.CodeSecretNotFound, "secret", ""},
 	problemParam:   {chargehand.CodeProblemNotFound, "problem type", ""},
@@ -91,6 +94,8 @@ func (c *call) parseID(kind paramKind, text string) error {
 		err = setID(&c.group, text)
 	case grantParam:
 		err = setID(&c.grant, text)
+	case sessionParam:
+		err = setID(&c.ownSession, text)
 	default:
 		c.name = text
 	}

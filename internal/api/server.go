@@ -41,7 +41,7 @@ type Config struct {
 	MaxConnections int
 	// Tracer makes a span for each request below /api/v1; nil: none.
 	Tracer trace.Tracer
-	// Version of the product, for the OpenAPI document.
+	// Version of the product, for the OpenAPI document and GET /me.
 	Version string
 }
 
@@ -54,6 +54,7 @@ type Server struct {
 	log       *slog.Logger
 	lines     *loglimit.Limiter // of what repeats in the log
 	publicURL string
+	version   string
 	ready     func() bool
 	registry  *prometheus.Registry
 	metrics   *metrics
@@ -94,7 +95,7 @@ func New(c Config) *Server {
 	}
 	s := &Server{
 		service: c.Service, signIn: c.SignIn, entrance: newEntrance(c.PublicURL, c.TrustedProxies), log: c.Log, lines: loglimit.New(c.Log), ready: c.Ready,
-		publicURL: strings.TrimRight(c.PublicURL, "/"), registry: c.Metrics,
+		publicURL: strings.TrimRight(c.PublicURL, "/"), version: c.Version, registry: c.Metrics,
 		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: sync.OnceValue(func() document { return newDocument(c.Version) }), idle: idleTimeout,
 		slowest: slowestBytesPerSecond, open: newOpenConns(c.MaxConnections),
 	}

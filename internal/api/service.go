@@ -61,6 +61,14 @@ type Service interface {
 	RotatePersonalKey(ctx context.Context, p *service.Principal, r service.RotateKey) (*service.Key, bool, error)
 	RevokeKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
 
+	GetMe(ctx context.Context, p *service.Principal) (*service.Me, error)
+	PatchMe(ctx context.Context, p *service.Principal, body value.Value) (*service.Me, error)
+	Settings(ctx context.Context, p *service.Principal) ([]byte, error)
+	PutSettings(ctx context.Context, p *service.Principal, body value.Value) ([]byte, error)
+	ListSessions(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SessionPage, error)
+	RevokeSession(ctx context.Context, p *service.Principal, id chargehand.SessionID) error
+	RevokeOtherSessions(ctx context.Context, p *service.Principal) error
+
 	CreatePersonalKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)
 	ListPersonalKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.KeyPage, error)
 	GetPersonalKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)

@@ -60,7 +60,29 @@ func driveSignIn(t *testing.T, i *installation) {
 // driveMe makes personal keys with the session of do, and uses them.
 func driveMe(t *testing.T, i *installation, do func(operation, method, path, body string, status int) api.Exchange) {
 	t.Helper()
-	x := do("createPersonalKey", "POST", "/api/v1/me/api-keys", `{"name":"laptop","scopes":["workflows:read"]}`, 201)
+	x := do("getMe", "GET", "/api/v1/me", "", 200)
+	if x.AnswerJSON["user"].(map[string]any)["email"] != "ada@example.com" || len(x.AnswerJSON["environments"].([]any)) != 2 {
+		t.Errorf("me: %s", x.AnswerBody)
+	}
+	do("updateMe", "PATCH", "/api/v1/me", `{"name":"Ada Lovelace","locale":"en"}`, 200)
+	do("updateMe", "PATCH", "/api/v1/me", `{"locale":"de_AT"}`, 400)
+	do("putSettings", "PUT", "/api/v1/me/settings", `{"theme":"dark"}`, 200)
+	if x = do("getSettings", "GET", "/api/v1/me/settings", "", 200); string(x.AnswerBody) != `{"theme":"dark"}` {
+		t.Errorf("settings: %s", x.AnswerBody)
+	}
+	do("signIn", "POST", "/api/v1/session", `{"email":"ada@example.com","password":"four other words in a row"}`, 201)
+	for _, each := range do("listSessions", "GET", "/api/v1/me/sessions", "", 200).AnswerJSON["data"].([]any) {
+		if s := each.(map[string]any); s["current"] == false {
+			do("endSession", "DELETE", "/api/v1/me/sessions/"+s["id"].(string), "", 204)
+		}
+	}
+	do("endOtherSessions", "DELETE", "/api/v1/me/sessions", "", 204)
+	x = do("listSessions", "GET", "/api/v1/me/sessions", "", 200)
+	if sessions := x.AnswerJSON["data"].([]any); len(sessions) != 1 || sessions[0].(map[string]any)["current"] != true {
+		t.Errorf("sessions: %s", x.AnswerBody)
+	}
+	do("endSession", "DELETE", "/api/v1/me/sessions/0197a5c4-6666-7000-8000-000000000006", "", 404)
+	x = do("createPersonalKey", "POST", "/api/v1/me/api-keys", `{"name":"laptop","scopes":["workflows:read"]}`, 201)
 	key, path := x.AnswerJSON["key"].(string), strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
 	do("createPersonalKey", "POST", "/api/v1/me/api-keys", `{"name":"laptop","expires_at":null}`, 400)
 	do("createPersonalKey", "POST", "/api/v1/me/api-keys", `{"name":"laptop","scopes":["tasks:impersonate"]}`, 403)

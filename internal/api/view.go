@@ -113,6 +113,7 @@ type Execution struct {
 	Environment     string                  `json:"environment" enum:"live,test"`
 	Batch           *chargehand.BatchID     `json:"batch_id,omitempty" format:"uuid"`
 	RetryOf         *chargehand.ExecutionID `json:"retry_of,omitempty" format:"uuid"`
+	StartedBy       *startedBy              `json:"started_by,omitempty" doc:"Whose request has started it; left out: a schedule, an event or another execution has."`
 	StartedAt       moment                  `json:"started_at,omitempty"`
 	FinishedAt      moment                  `json:"finished_at,omitempty"`
 	Output          json.RawMessage         `json:"output,omitempty"`
@@ -197,6 +198,7 @@ type batch struct {
 	WorkflowVersion      string                `json:"workflow_version"`
 	Revision             int64                 `json:"revision" doc:"Revision of workflow_version, counted from 1."`
 	Environment          string                `json:"environment" enum:"live,test"`
+	StartedBy            *startedBy            `json:"started_by,omitempty" doc:"Whose request has started it."`
 	CreatedAt            moment                `json:"created_at"`
 	StartedAt            moment                `json:"started_at,omitempty"`
 	CompletedAt          moment                `json:"completed_at,omitempty"`
@@ -269,6 +271,45 @@ type apiKey struct {
 type apiKeyPage struct {
 	Data   []apiKey `json:"data" nullable:"false"`
 	Cursor *string  `json:"cursor" nullable:"true"`
+}
+
+type me struct {
+	User         user     `json:"user" doc:"The person as a member of the account."`
+	Grants       []grant  `json:"grants" nullable:"false" maxItems:"100" doc:"The first 100 roles of the person, those of its groups among them."`
+	MoreGrants   bool     `json:"more_grants" doc:"The person has more than these roles."`
+	Scopes       meScopes `json:"scopes" doc:"What may be done somewhere in each environment."`
+	Environments []string `json:"environments" enum:"live,test" nullable:"false" doc:"Where something may be done."`
+	Version      string   `json:"version" doc:"Version of the server."`
+}
+
+type meScopes struct {
+	Live []string `json:"live" nullable:"false" doc:"Scopes in live."`
+	Test []string `json:"test" nullable:"false" doc:"Scopes in test."`
+}
+
+type settings map[string]any
+
+type ownSession struct {
+	ID         chargehand.SessionID `json:"id" format:"uuid"`
+	Method     string               `json:"method" doc:"How the person has signed in: password, passkey, or oidc: and the name of an identity provider."`
+	Address    string               `json:"address" doc:"Address of the sign-in."`
+	Agent      string               `json:"agent" doc:"The browser or program, as it has named itself."`
+	Current    bool                 `json:"current" doc:"It is the session that asks."`
+	CreatedAt  moment               `json:"created_at" doc:"When the person signed in."`
+	LastSeenAt moment               `json:"last_seen_at" doc:"When the session was seen last, to within a minute."`
+	ExpiresAt  moment               `json:"expires_at" doc:"When it ends without another request, and at the latest."`
+}
+
+type ownSessionPage struct {
+	Data   []ownSession `json:"data" nullable:"false"`
+	Cursor *string      `json:"cursor" nullable:"true"`
+}
+
+// startedBy is left out where no request has started it.
+type startedBy struct {
+	Kind string `json:"kind" enum:"user,key" doc:"A user, by a session or a personal key, or an API key."`
+	ID   string `json:"id" format:"uuid" doc:"Id of the user or API key."`
+	Name string `json:"name" doc:"Name of the user or API key."`
 }
 
 type user struct {

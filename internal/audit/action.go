@@ -67,7 +67,7 @@ var actions = []Description{
 	{BatchCancelled, "A batch was cancelled.", "batch", "reason"},
 	{FileDeleted, "A file was deleted.", "file", "size"},
 	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},
-	{UserChanged, "A user was disabled, or made active again.", "user", "status"},
+	{UserChanged, "A user was disabled, or made active again, or has changed its own name or language.", "user", "status, name, locale"},
 	{UserRemoved, "A user was removed from the account, with grants and places in groups.", "user", "status"},
 	{UserReset, "A link was made with which a user sets a password anew.", "user", ""},
 	{GroupCreated, "A group was made.", "group", "name"},

@@ -31,6 +31,7 @@ type Batch struct {
 	// Concurrency is what was asked for, EffectiveConcurrency what the server grants.
 	Concurrency          int
 	EffectiveConcurrency int
+	StartedBy            Actor
 	CreatedAt            time.Time
 	StartedAt            time.Time // zero: not yet
 	CompletedAt          time.Time // zero: not yet
@@ -104,8 +105,12 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 	if err != nil {
 		return nil, err
 	}
+	by, err := s.names.actor(r, row.StartedBy, s.now())
+	if err != nil {
+		return nil, err
+	}
 	b := &Batch{
-		ID: row.ID, Workflow: workflow, WorkflowVersion: revision.version, Revision: revision.number,
+		StartedBy: by, ID: row.ID, Workflow: workflow, WorkflowVersion: revision.version, Revision: revision.number,
 		Environment: row.Environment, Status: row.Status,
 		Total: int(row.Total), Completed: int(row.Finished), Failed: int(row.Failed), Cancelled: int(row.Cancelled),
 		Concurrency: row.RequestedConcurrency, EffectiveConcurrency: row.Concurrency,
@@ -136,7 +141,7 @@ func batchTag(b *Batch) string {
 // freshBatch shows a batch as it was when it was accepted.
 func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 	b := &Batch{
-		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
+		StartedBy: n.startedBy, ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.BatchPending, Total: int(row.Total), Queued: int(row.Total),
 		Concurrency: row.RequestedConcurrency, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
 		no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true,

@@ -79,7 +79,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	if r.View.Wait > 0 {
 		return s.awaitBatch(ctx, p, row.ID, r.View)
 	}
-	b := freshBatch(&row, startNames{w.row.ID, nameOf(&revision)}, r.View)
+	b := freshBatch(&row, startNames{w.row.ID, nameOf(&revision), p.startedBy()}, r.View)
 	b.entries = make([]batchEntry, len(rows))
 	for i := range rows {
 		b.entries[i] = batchEntry{id: rows[i].ID, input: rows[i].Input, status: chargehand.Initial}
@@ -292,7 +292,11 @@ func (s *Service) createdBatch(ctx context.Context, p *Principal, found *store.I
 			return batchNotFound()
 		}
 		revision, err := s.names.revision(r, row.Revision)
-		b = freshBatch(&row, startNames{workflow, revision}, v)
+		if err != nil {
+			return err
+		}
+		by, err := s.names.actor(r, row.StartedBy, s.now())
+		b = freshBatch(&row, startNames{workflow, revision, by}, v)
 		return err
 	})
 	return b, err

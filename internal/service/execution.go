@@ -72,7 +72,7 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 		},
 		Plan: compiled, Input: input,
 	}
-	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision)}, c, r.View)
+	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision), p.startedBy()}, c, r.View)
 }
 
 // checkInput validates input against the workflow's schema. Codes: input_invalid.
@@ -136,8 +136,9 @@ func inWords(wrong []chargehand.FieldError) string {
 
 // startNames is what the answer to a start shows beside the row.
 type startNames struct {
-	workflow chargehand.WorkflowID
-	revision revisionName
+	workflow  chargehand.WorkflowID
+	revision  revisionName
+	startedBy Actor
 }
 
 // start hands a complete start to the engine and answers it. start.InTx runs in the same transaction.
@@ -317,6 +318,9 @@ func (s *Service) startNames(r *store.Reader, row *store.Execution) (n startName
 	if n.workflow, err = s.names.workflow(r, row.Workflow); err == nil {
 		n.revision, err = s.names.revision(r, row.Revision)
 	}
+	if err == nil {
+		n.startedBy, err = s.names.actor(r, row.StartedBy, s.now())
+	}
 	return n, err
 }
 
@@ -325,7 +329,7 @@ func (s *Service) fresh(row *store.Execution, n startNames) *Execution {
 	e := &Execution{
 		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.Initial, Phase: chargehand.Pending, RetryOf: row.RetryOf, CreatedAt: row.ID.Time(),
-		revisionNo: row.Revision,
+		StartedBy: n.startedBy, revisionNo: row.Revision,
 	}
 	e.ETag = executionTag(e, s.now())
 	return e
@@ -507,7 +511,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 			Kind: "execution", ID: r.Execution.String(), Name: w.row.Namespace + "/" + w.row.Name,
 		}, changes)
 	}
-	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision)}, c, r.View)
+	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision), p.startedBy()}, c, r.View)
 }
 
 // Execution is one execution as it is read. In lists Output is nil.
@@ -521,6 +525,7 @@ type Execution struct {
 	Phase           chargehand.Phase
 	Batch           chargehand.BatchID     // zero: none
 	RetryOf         chargehand.ExecutionID // zero: none
+	StartedBy       Actor
 	CreatedAt       time.Time
 	StartedAt       time.Time // zero: not yet
 	FinishedAt      time.Time // zero: not yet

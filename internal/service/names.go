@@ -1,7 +1,9 @@
 package service
 
 import (
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
@@ -10,11 +12,27 @@ import (
 // maxNames bounds each of the tables of names.
 const maxNames = 10_000
 
-// names turns internal numbers into what callers see. What it remembers never changes.
+// names turns internal numbers into what callers see. What it remembers never changes, but for the names of actors.
 type names struct {
 	workflows memo[chargehand.WorkflowID]
 	revisions memo[revisionName]
 	batches   memo[chargehand.BatchID]
+	actors    memo[knownActor]
+}
+
+// actorLife is how long the name of a user or an API key is remembered: unlike the others, it may change.
+const actorLife = 10 * time.Second
+
+// Actor is the user or API key whose request has started something. The zero value is none.
+type Actor struct {
+	Kind string // user or key
+	ID   string
+	Name string
+}
+
+type knownActor struct {
+	Actor
+	read time.Time
 }
 
 // revisionName is what callers see of a revision.
@@ -81,4 +99,56 @@ func (n *names) batch(r *store.Reader, no int64) (chargehand.BatchID, error) {
 		row, err := r.BatchByNo(no)
 		return row.ID, err
 	})
+}
+
+// actor is who has started something, by a number as in store.Execution.StartedBy.
+func (n *names) actor(r *store.Reader, no int64, now time.Time) (Actor, error) {
+	if no == 0 {
+		return Actor{}, nil
+	}
+	n.actors.mu.RLock()
+	known, found := n.actors.values[no]
+	n.actors.mu.RUnlock()
+	if age := now.Sub(known.read); found && age >= 0 && age < actorLife {
+		return known.Actor, nil
+	}
+	a, err := readActor(r, no)
+	if err != nil {
+		return a, err
+	}
+	n.actors.put(no, knownActor{a, now})
+	return a, nil
+}
+
+func readActor(r *store.Reader, no int64) (a Actor, err error) {
+	if no < 0 {
+		var p store.Person
+		p, err = r.PersonByNo(-no)
+		a = Actor{actorUser, p.ID.String(), p.Name}
+	} else {
+		var k store.Key
+		k, err = r.KeyByNo(no)
+		a = Actor{actorKey, k.ID.String(), k.Name}
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return Actor{}, nil
+	}
+	return a, err
+}
+
+// The kinds of actors.
+const (
+	actorUser = "user"
+	actorKey  = "key"
+)
+
+// startedBy is the principal as the one who starts something.
+func (p *Principal) startedBy() Actor {
+	switch {
+	case p.PersonNo != 0:
+		return Actor{actorUser, p.User.String(), p.Name}
+	case p.KeyNo != 0:
+		return Actor{actorKey, p.Key.String(), p.Name}
+	}
+	return Actor{}
 }

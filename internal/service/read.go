@@ -159,7 +159,7 @@ func (s *Service) show(x *snapshot, v View) (*Execution, error) {
 		ID: row.ID, Workflow: x.names.workflow, WorkflowVersion: x.names.revision.version, Revision: x.names.revision.number, Environment: row.Environment,
 		Status: row.Status, Phase: row.Phase, Batch: x.batch, RetryOf: row.RetryOf,
 		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), FinishedAt: atMs(row.FinishedMs),
-		revisionNo: row.Revision,
+		StartedBy: x.names.startedBy, revisionNo: row.Revision,
 	}
 	now := s.now()
 	e.ETag = executionTag(e, now)

@@ -175,7 +175,11 @@ func shownSession(row *store.Session, current int64) *Session {
 }
 
 // ListSessions lists the sessions of the principal's person in all accounts that have not ended.
+// Codes: insufficient_scope.
 func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, after Cursor) (*SessionPage, error) {
+	if err := needsSession(p); err != nil {
+		return nil, err
+	}
 	page := &SessionPage{Data: []Session{}}
 	err := s.view(ctx, func(r *store.Reader) error {
 		rows, err := r.ListSessions(p.PersonNo, after.Milli, limit+1)
@@ -199,8 +203,11 @@ func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, aft
 // numberCursor is the cursor of an item that is found by its number.
 func numberCursor(no int64) Cursor { return Cursor{Milli: no, ID: [16]byte{1}} }
 
-// RevokeSession ends a session of the principal's person. Codes: session_not_found.
+// RevokeSession ends a session of the principal's person. Codes: insufficient_scope, session_not_found.
 func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand.SessionID) error {
+	if err := needsSession(p); err != nil {
+		return err
+	}
 	err := s.update(ctx, func(tx *store.Tx) error { return tx.RevokeSession(p.PersonNo, id, s.nowMs()) })
 	s.sessions.clear()
 	if errors.Is(err, store.ErrConflict) {
@@ -209,8 +216,11 @@ func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand
 	return err
 }
 
-// RevokeOtherSessions ends all sessions of the principal's person but the one that asks.
+// RevokeOtherSessions ends all sessions of the principal's person but the one that asks. Codes: insufficient_scope.
 func (s *Service) RevokeOtherSessions(ctx context.Context, p *Principal) error {
+	if err := needsSession(p); err != nil {
+		return err
+	}
 	err := s.update(ctx, func(tx *store.Tx) error { return tx.RevokeSessions(p.PersonNo, 0, p.SessionNo, s.nowMs()) })
 	s.sessions.clear()
 	return err

@@ -102,6 +102,11 @@ func (r *Reader) KeyByHash(hash []byte) (Key, error) {
 	return k, err
 }
 
+// KeyByNo reads a key by its internal number, revoked and expired ones too. Errors: ErrNotFound.
+func (r *Reader) KeyByNo(no int64) (Key, error) {
+	return r.key(selectKey+` WHERE no = ?1`, no)
+}
+
 // KeyByID reads a key of an account and environment. Errors: ErrNotFound.
 func (r *Reader) KeyByID(account int64, env chargehand.Environment, id chargehand.KeyID) (Key, error) {
 	return r.key(selectKey+` WHERE id = ?1 AND account = ?2 AND environment = ?3`, id[:], account, int64(env))

@@ -54,6 +54,9 @@ func keyRoundTrip(f *fixture) {
 		if !reflect.DeepEqual(got, k) {
 			f.Errorf("after the update %+v, want %+v", got, k)
 		}
+		if byNo, err := r.KeyByNo(k.No); err != nil || !reflect.DeepEqual(byNo, k) {
+			f.Errorf("by its number %+v, %v", byNo, err)
+		}
 		_, foreign := r.KeyByID(2, chargehand.Live, k.ID)
 		_, elsewhere := r.KeyByID(1, chargehand.Test, k.ID)
 		_, unknown := r.KeyByHash(make([]byte, 32))
