@@ -44,14 +44,34 @@ func groupNotFound() error {
 }
 
 func shownGroup(r *store.Reader, row *store.Group) (Group, error) {
-	g := Group{ID: row.ID, Name: row.Name, Source: row.Source, Members: []chargehand.UserID{}, CreatedAt: atMs(row.CreatedMs)}
-	people, err := r.GroupMembers(row.No, 0, membersShown+1)
-	for i, p := range people {
-		if g.MoreMembers = i == membersShown; !g.MoreMembers {
-			g.Members = append(g.Members, p.ID)
+	list, err := shownGroups(r, []store.Group{*row})
+	if err != nil {
+		return Group{}, err
+	}
+	return list[0], nil
+}
+
+func shownGroups(r *store.Reader, rows []store.Group) ([]Group, error) {
+	numbers := make([]int64, len(rows))
+	for i := range rows {
+		numbers[i] = rows[i].No
+	}
+	members, err := r.FirstMembers(numbers, membersShown+1)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Group, len(rows))
+	for i, row := range rows {
+		first := members[row.No]
+		more := len(first) > membersShown
+		if more {
+			first = first[:membersShown]
+		}
+		list[i] = Group{
+			ID: row.ID, Name: row.Name, Source: row.Source, Members: append([]chargehand.UserID{}, first...), MoreMembers: more, CreatedAt: atMs(row.CreatedMs),
 		}
 	}
-	return g, err
+	return list, nil
 }
 
 // ListGroups lists the groups of the account.
@@ -69,14 +89,8 @@ func (s *Service) ListGroups(ctx context.Context, p *Principal, limit int, after
 			rows = rows[:limit]
 			page.Cursor = numberCursor(rows[limit-1].No)
 		}
-		for i := range rows {
-			g, err := shownGroup(r, &rows[i])
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, g)
-		}
-		return nil
+		page.Data, err = shownGroups(r, rows)
+		return err
 	})
 	return page, err
 }

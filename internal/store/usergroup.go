@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/chargehand/chargehand"
 )
@@ -129,6 +131,38 @@ func (r *Reader) GroupMembers(group, after int64, limit int) (list []Person, err
 		return nil, fmt.Errorf("list members of a group: %w", err)
 	}
 	return list, nil
+}
+
+// FirstMembers reads up to limit members of each of some groups, by the number of the group; those with the lowest
+// numbers of the person, ascending.
+func (r *Reader) FirstMembers(groups []int64, limit int) (map[int64][]chargehand.UserID, error) {
+	type member struct {
+		group, person int64
+		id            chargehand.UserID
+	}
+	var list []member
+	err := inGroups(groups, func(numbers string, args []any) error {
+		// The bound is that of each group, so that a large one is not read to its end. CROSS JOIN keeps SQLite to this order.
+		offset, last := len(args)+1, len(args)+2
+		return r.c.Query(fmt.Sprintf(`SELECT m.user_group, m.person, p.id FROM user_group g CROSS JOIN group_member m CROSS JOIN person p
+ WHERE g.no IN (%s) AND m.user_group = g.no AND p.no = m.person AND m.person <= COALESCE(
+ (SELECT x.person FROM group_member x WHERE x.user_group = g.no ORDER BY x.person LIMIT 1 OFFSET ?%d), ?%d)`, numbers, offset, last),
+			func(row Row) error {
+				one := member{group: row.Int(0), person: row.Int(1)}
+				scanID(row, 2, &one.id)
+				list = append(list, one)
+				return nil
+			}, append(args, int64(limit-1), int64(maxSeq))...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list first members of groups: %w", err)
+	}
+	slices.SortFunc(list, func(a, b member) int { return cmp.Compare(a.person, b.person) })
+	byGroup := make(map[int64][]chargehand.UserID, len(groups))
+	for _, one := range list {
+		byGroup[one.group] = append(byGroup[one.group], one.id)
+	}
+	return byGroup, nil
 }
 
 // InGroup reports whether a person is in a group.

@@ -12,19 +12,20 @@ import (
 )
 
 var peopleTests = map[string]func(*fixture){
-	"person":          personRoundTrip,
-	"settings":        personSettings,
-	"membership":      memberRoundTrip,
-	"members deleted": memberDeleted,
-	"members listed":  memberList,
-	"members found":   memberSearch,
-	"group":           groupRoundTrip,
-	"groups listed":   groupList,
-	"group members":   groupMembers,
-	"grant":           grantRoundTrip,
-	"grants listed":   grantList,
-	"grants of one":   grantsOf,
-	"admins":          admins,
+	"person":                  personRoundTrip,
+	"settings":                personSettings,
+	"membership":              memberRoundTrip,
+	"members deleted":         memberDeleted,
+	"members listed":          memberList,
+	"members found":           memberSearch,
+	"group":                   groupRoundTrip,
+	"groups listed":           groupList,
+	"group members":           groupMembers,
+	"first members of groups": groupFirstMembers,
+	"grant":                   grantRoundTrip,
+	"grants listed":           grantList,
+	"grants of one":           grantsOf,
+	"admins":                  admins,
 }
 
 // newPerson inserts a person of that name.
@@ -351,6 +352,36 @@ func groupMembers(f *fixture) {
 		}
 		return keys, err
 	}), []int64{nos[0], nos[1], nos[3], nos[4]})
+}
+
+// groupFirstMembers: of each group no more than the limit, in the order of their numbers.
+func groupFirstMembers(f *fixture) {
+	var nos []int64
+	ids := map[int64]chargehand.UserID{}
+	for i := range 5 {
+		p := f.newMember(1, fmt.Sprint("p", i), store.Active).Person
+		nos, ids[p.No] = append(nos, p.No), p.ID
+	}
+	all, two, none := f.newGroup(1, "all", nos...), f.newGroup(1, "two", nos[4], nos[1]), f.newGroup(1, "none")
+	f.newGroup(1, "other", nos...)
+	groups := []int64{all.No, two.No, none.No, 1 << 40}
+	for limit, want := range map[int]map[int64][]chargehand.UserID{
+		1: {all.No: {ids[nos[0]]}, two.No: {ids[nos[1]]}},
+		2: {all.No: {ids[nos[0]], ids[nos[1]]}, two.No: {ids[nos[1]], ids[nos[4]]}},
+		5: {all.No: {ids[nos[0]], ids[nos[1]], ids[nos[2]], ids[nos[3]], ids[nos[4]]}, two.No: {ids[nos[1]], ids[nos[4]]}},
+		9: {all.No: {ids[nos[0]], ids[nos[1]], ids[nos[2]], ids[nos[3]], ids[nos[4]]}, two.No: {ids[nos[1]], ids[nos[4]]}},
+	} {
+		f.view(func(r *store.Reader) error {
+			got, err := r.FirstMembers(groups, limit)
+			same(f, fmt.Sprint("at most ", limit), got, want)
+			return err
+		})
+	}
+	f.view(func(r *store.Reader) error {
+		got, err := r.FirstMembers(nil, 1)
+		same(f, "of no group", len(got), 0)
+		return err
+	})
 }
 
 func grantRoundTrip(f *fixture) {

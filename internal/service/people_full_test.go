@@ -1,0 +1,108 @@
+package service
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// TestPeoplePagesAreFast: 100,000 users, and 10,000 groups of which one has all of them as its members. Pages of 100
+// take at most 20 ms, but for one of a hundred.
+func TestPeoplePagesAreFast(t *testing.T) {
+	if os.Getenv("CHARGEHAND_FULL") == "" {
+		t.Skip("part of the full test (CHARGEHAND_FULL)")
+	}
+	const users, groups, pages = 100_000, 10_000, 300
+	fx := newFixtureOver(t, template.New(t))
+	p := fx.must(fx.as("admin", "admin"), ScopeAdmin, 0)
+	persons := make([]int64, 0, users)
+	for from := 0; from < users; from += 1000 {
+		err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+			for i := from; i < from+1000; i++ {
+				m := fx.newMember(fmt.Sprintf("user%06d", i))
+				if err := tx.InsertPerson(&m.Person); err != nil {
+					return err
+				}
+				if err := tx.InsertMember(&m); err != nil {
+					return err
+				}
+				persons = append(persons, m.Person.No)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for from := 0; from < groups; from += 500 {
+		err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+			for i := from; i < from+500; i++ {
+				name := fmt.Sprintf("group%05d", i)
+				g := store.Group{ID: newID[chargehand.GroupID](fx.nowMs()), Account: fx.account.No, Name: name, NameKey: name}
+				if err := tx.InsertGroup(&g); err != nil {
+					return err
+				}
+				members := 10
+				if i == groups-50 {
+					members = users
+				}
+				for j := range members {
+					person := persons[j]
+					if members < users {
+						person = persons[r.IntN(users)]
+					}
+					if err := tx.JoinGroup(&g, person); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := map[string]func(limit int, after Cursor) (int, error){
+		"users": func(limit int, after Cursor) (int, error) {
+			page, err := fx.ListUsers(t.Context(), p, limit, after)
+			return len(page.Data), err
+		},
+		"groups": func(limit int, after Cursor) (int, error) {
+			page, err := fx.ListGroups(t.Context(), p, limit, after)
+			return len(page.Data), err
+		},
+		"people": func(limit int, _ Cursor) (int, error) {
+			found, err := fx.FindPeople(t.Context(), p, fmt.Sprintf("user%03d", r.IntN(100)), limit)
+			return len(found.Users), err
+		},
+	}
+	rows := map[string]int{"users": users, "groups": groups, "people": 1}
+	for name, list := range lists {
+		took := make([]time.Duration, pages)
+		for i := range took {
+			after := Cursor{}
+			if i%10 > 0 { // the first page, with the large group, is one of ten
+				after = numberCursor(int64(200 + r.IntN(max(rows[name]-200, 1))))
+			}
+			began := time.Now()
+			n, err := list(100, after)
+			took[i] = time.Since(began)
+			if err != nil || n != 100 {
+				t.Fatalf("%s: %d, %v", name, n, err)
+			}
+		}
+		slices.Sort(took)
+		p50, p99 := took[pages/2], took[pages*99/100]
+		t.Logf("%s: p50 %v, p99 %v, longest %v", name, p50, p99, took[pages-1])
+		if p99 > 20*time.Millisecond {
+			t.Errorf("%s: p99 is %v, want at most 20 ms", name, p99)
+		}
+	}
+}
