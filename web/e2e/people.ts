@@ -39,9 +39,13 @@ export class Admin {
     return admin;
   }
 
-  /** Invites a person: the link that they get. */
+  /** Invites a person, who may look at everything: the link that they get. */
   async invite(person: Person): Promise<string> {
-    const answer = await this.#post("/users", { email: person.email, name: person.name });
+    const answer = await this.#post("/users", {
+      email: person.email,
+      name: person.name,
+      grants: [{ role: "viewer" }],
+    });
     return (answer as { invitation: { url: string } }).invitation.url;
   }
 
@@ -69,7 +73,20 @@ export class Admin {
   }
 }
 
-async function post(server: Server, path: string, body?: object, cookie = ""): Promise<Response> {
+/** What a program without a browser is told before a person types its code. */
+export interface DeviceCode {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+}
+
+/** Asks for personal keys as a program without a browser does. */
+export async function startDevice(server: Server, name: string): Promise<DeviceCode> {
+  return (await (await post(server, "/device", { name })).json()) as DeviceCode;
+}
+
+/** Sends a body of JSON from an address of its own. It fails when the answer is an error. */
+export async function post(server: Server, path: string, body?: object, cookie = ""): Promise<Response> {
   const answer = await fetch(`${server.url}/api/v1${path}`, {
     method: "POST",
     headers: {
