@@ -91,7 +91,7 @@ async function keepLog(server: Server, info: Info): Promise<void> {
   }
 }
 
-/** The cookies of a browser that carry a session. */
+/** The cookies of a browser that carry a session. Another one tells that a person has signed in there before. */
 export async function sessions(context: BrowserContext) {
-  return (await context.cookies()).filter((c) => c.name.includes("chargehand"));
+  return (await context.cookies()).filter((c) => /^(__Host-chargehand|chargehand-\d+)$/.test(c.name));
 }
