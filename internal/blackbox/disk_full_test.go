@@ -148,8 +148,9 @@ func (l *diskLoad) start(q *crashRequest) bool {
 		l.accepted[q.executed] = q
 		return true
 	}
-	if answer.Status != http.StatusServiceUnavailable || made.Code != "unavailable" || made.Detail == "" ||
-		answer.Header.Get("Retry-After") == "" || answer.Header.Get("Content-Type") != "application/problem+json" {
+	full := answer.Status == http.StatusServiceUnavailable && made.Code == "unavailable" && answer.Header.Get("Retry-After") != ""
+	reserve := answer.Status == http.StatusInsufficientStorage && made.Code == "storage_reserve"
+	if !full && !reserve || made.Detail == "" || answer.Header.Get("Content-Type") != "application/problem+json" {
 		l.t.Errorf("a refusal on a full disk is not clear: %d %v %.300s", answer.Status, answer.Header, answer.Body)
 	}
 	l.refused[q.in.Tag] = true
@@ -227,9 +228,9 @@ func diskOptions(disk string) servertest.Options {
 	return servertest.Options{DataDir: filepath.Join(disk, "data"), Args: []string{"--rate-limit", "0", "--allow-egress", "127.0.0.1"}}
 }
 
-// TestDiskFull fills the disk under load: what cannot be stored is refused with a clear 503,
-// reads still work, and with room again everything that was accepted ends, and no call is repeated.
-// At first another file takes the room; then the database itself has no more.
+// TestDiskFull fills the disk under load: what cannot be stored is refused with a clear 503, or 507 once the server has
+// seen that the disk has not its reserve; reads still work, and with room again everything that was accepted ends, and
+// no call is repeated. At first another file takes the room; then the database itself has no more.
 func TestDiskFull(t *testing.T) {
 	disk := smallDisk(t)
 	server := servertest.Start(t, diskOptions(disk))

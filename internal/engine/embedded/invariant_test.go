@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/storetest"
 )
 
 // checkInvariants compares what the engine holds in memory with the rows. Every test of a fixture
@@ -16,6 +17,7 @@ func (fx *fixture) checkInvariants() {
 	if fx.unchecked != "" || fx.t.Failed() {
 		return
 	}
+	storetest.CheckUsage(fx.t, fx.db)
 	var found []string
 	for wait := time.Duration(0); wait < 2*time.Second; wait = 2*wait + time.Millisecond {
 		time.Sleep(wait)
