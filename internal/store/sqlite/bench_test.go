@@ -34,11 +34,11 @@ func trivial(n int64, nowMs int64) (store.Execution, store.Outcome) {
 	e := store.Execution{
 		Account: 1, Environment: chargehand.Live, Workflow: 3, Revision: 7, Machine: 1,
 		Status: chargehand.Finished, Phase: chargehand.Completed, StartedMs: nowMs, FinishedMs: nowMs,
-		Input: store.Payload{Inline: make([]byte, 64)},
+		Input: store.Payload{Inline: make([]byte, 64), Size: 64},
 	}
 	binary.BigEndian.PutUint64(e.ID[:], uint64(nowMs)<<16|uint64(0x7000))
 	binary.BigEndian.PutUint64(e.ID[8:], uint64(n))
-	return e, store.Outcome{Output: store.Payload{Inline: make([]byte, 24)}, Timeline: make([]byte, 60)}
+	return e, store.Outcome{Output: store.Payload{Inline: make([]byte, 24), Size: 24}, Timeline: make([]byte, 60)}
 }
 
 // BenchmarkInsertFinished measures executions per second by the number of concurrent
