@@ -39,6 +39,7 @@ type args struct {
 	idempotency   string            // Idempotency-Key
 	audit         service.ListAudit // filters of the audit log
 	lines         bool              // JSON Lines are asked for
+	outline       bool              // of the input of a workflow
 	graphAs       string            // form of a graph: json, mermaid or dot
 }
 

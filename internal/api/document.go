@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/form"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -242,19 +243,25 @@ func (w *documentWriter) example(view any) any {
 	return w.examples[reflect.TypeOf(view)]
 }
 
-// schemaName names a schema after its type; the parts of a graph say that they are.
+// schemaName names a schema after its type; the parts of a graph and of a form say that they are.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.PkgPath() == graphPackage && name != "Graph" {
+	switch {
+	case t.PkgPath() == graphPackage && name != "Graph":
 		return "Graph" + name
+	case t.PkgPath() == formPackage:
+		return "Form" + name
 	}
 	return name
 }
 
-var graphPackage = reflect.TypeFor[graph.Graph]().PkgPath()
+var (
+	graphPackage = reflect.TypeFor[graph.Graph]().PkgPath()
+	formPackage  = reflect.TypeFor[form.Field]().PkgPath()
+)
 
 func (w *documentWriter) schema(view any) *huma.Schema {
 	return w.registry.Schema(reflect.TypeOf(view), true, "")

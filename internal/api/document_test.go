@@ -230,7 +230,7 @@ var samples = map[string][]request{
 		{method: "POST", path: "/api/v1/workflows?draft=true", body: "{}", header: map[string]string{"Idempotency-Key": "k"}},
 	},
 	"validateWorkflow": {{method: "POST", path: "/api/v1/workflows/validate", body: "a: b", header: map[string]string{"Content-Type": "text/yaml; charset=UTF-8"}}},
-	"getWorkflow":      {{path: pathW}},
+	"getWorkflow":      {{path: pathW}, {path: pathW + "?include=outline"}},
 	"deleteWorkflow":   {{method: "DELETE", path: pathW}},
 	"listVersions":     {{path: pathW + "/versions?limit=1"}},
 	"getVersion":       {{path: pathW + "/versions/1.0.0-rc%2F1"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/form"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
@@ -280,6 +281,10 @@ func (f *fake) ListVersions(context.Context, *service.Principal, chargehand.Work
 
 func (f *fake) GetVersion(context.Context, *service.Principal, chargehand.WorkflowID, string, int64) (*service.Version, error) {
 	return or(f, fixtureVersion())
+}
+
+func (f *fake) Outline(context.Context, *service.Principal, chargehand.WorkflowID) ([]form.Field, error) {
+	return or(f, []form.Field{{Pointer: "/name", Title: "Name", Kind: form.Text, Required: true}})
 }
 
 func (f *fake) Graph(context.Context, *service.Principal, chargehand.WorkflowID, string, int64) (*graph.Graph, error) {

@@ -78,8 +78,8 @@ func TestUploadLimit(t *testing.T) {
 	wantProblem(t, request{method: "POST", path: "/api/v1/files", body: "x", header: map[string]string{"Content-Encoding": "gzip"}}.to(s), 415, "unsupported_media_type")
 }
 
-// form builds a multipart body; a part whose name starts with @ is a file.
-func form(t *testing.T, parts ...[2]string) (body, contentType string) {
+// multipartForm builds a multipart body; a part whose name starts with @ is a file.
+func multipartForm(t *testing.T, parts ...[2]string) (body, contentType string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -107,7 +107,7 @@ func TestFormUpload(t *testing.T) {
 		got = stored{}
 		return request{method: "POST", path: path, body: body, header: map[string]string{"Content-Type": contentType}}.to(s)
 	}
-	body, contentType := form(t, [2]string{"note", "x"}, [2]string{"@../a.png", "PNG"}, [2]string{"more", "y"})
+	body, contentType := multipartForm(t, [2]string{"note", "x"}, [2]string{"@../a.png", "PNG"}, [2]string{"more", "y"})
 	if a := post("/api/v1/files", body, contentType); a.status != 201 || got != (stored{"a.png", "image/png", "PNG", nil}) {
 		t.Errorf("%d, stored %+v\n%s", a.status, got, a.body)
 	}
@@ -116,16 +116,16 @@ func TestFormUpload(t *testing.T) {
 	}
 	cut := body[:strings.Index(body, "PNG")+1]
 	wantProblem(t, post("/api/v1/files", cut, contentType), 400, "invalid_body")
-	body, contentType = form(t, [2]string{"@a.png", "PNG"}, [2]string{"@b.png", "PNG"})
+	body, contentType = multipartForm(t, [2]string{"@a.png", "PNG"}, [2]string{"@b.png", "PNG"})
 	wantProblem(t, post("/api/v1/files", body, contentType), 400, "invalid_body")
 	if got.err == nil {
 		t.Error("one of two files was stored")
 	}
-	body, contentType = form(t, [2]string{"note", "x"})
+	body, contentType = multipartForm(t, [2]string{"note", "x"})
 	wantProblem(t, post("/api/v1/files", body, contentType), 400, "invalid_body")
 	wantProblem(t, post("/api/v1/files", "garbage", contentType), 400, "invalid_body")
 	wantProblem(t, post("/api/v1/files", body, "multipart/form-data"), 400, "invalid_body")
-	body, contentType = form(t, [2]string{"@a.png", strings.Repeat("x", 1001)})
+	body, contentType = multipartForm(t, [2]string{"@a.png", strings.Repeat("x", 1001)})
 	wantProblem(t, post("/api/v1/files", body, contentType), 413, "payload_too_large")
 }
 

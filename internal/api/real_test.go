@@ -150,7 +150,7 @@ func TestWholeInstallation(t *testing.T) {
 	if next.AnswerJSON["cursor"] != nil || next.AnswerJSON["data"].([]any)[0].(map[string]any)["name"] != "greet" {
 		t.Errorf("second page: %s", next.AnswerBody)
 	}
-	do("getWorkflow", "GET", w, "", 200)
+	do("getWorkflow", "GET", w+"?include=outline", "", 200)
 	do("listVersions", "GET", w+"/versions", "", 200)
 	do("getVersion", "GET", w+"/versions/1.0.0", "", 200)
 	do("getWorkflowGraph", "GET", w+"/graph", "", 200)

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/form"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
@@ -29,6 +30,7 @@ type Service interface {
 	ValidateWorkflow(ctx context.Context, p *service.Principal, definition []byte) (*service.Validation, error)
 	DeleteWorkflow(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) error
 	ListVersions(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, limit int, after service.Cursor) (*service.VersionPage, error)
+	Outline(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) ([]form.Field, error)
 	Graph(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string, number int64) (*graph.Graph, error)
 	GetVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string, number int64) (*service.Version, error)
 	PublishVersion(ctx context.Context, p *service.Principal, r service.PublishVersion) (*service.Version, bool, error)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/form"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -52,6 +53,7 @@ type workflowDetail struct {
 	Revision         int64           `json:"revision"`
 	PublishedVersion string          `json:"published_version,omitempty"`
 	InputSchema      json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema of the input, if the definition has one."`
+	Outline          *[]form.Field   `json:"outline,omitempty" doc:"The form for the input, with include=outline."`
 	Definition       json.RawMessage `json:"definition,omitempty" doc:"Left out for those who may only start the workflow."`
 	Source           string          `json:"source,omitempty" doc:"The definition as it was applied; left out as definition is."`
 	SourceType       string          `json:"source_type,omitempty" doc:"Media type of source."`

@@ -69,6 +69,18 @@ var draftParameter = &parameter{
 	},
 }
 
+var includeParameter = &parameter{
+	name: "include", in: "query", about: "outline: also the form for the input.",
+	schema: huma.Schema{Type: "string", Enum: []any{"outline"}}, example: "outline",
+	read: func(c *call, value string) (complaint string) {
+		if value != "outline" {
+			return "must be outline."
+		}
+		c.args.outline = true
+		return ""
+	},
+}
+
 func workflowEndpoints() []endpoint {
 	return []endpoint{
 		{
@@ -107,8 +119,9 @@ func workflowEndpoints() []endpoint {
 		{
 			method: get, path: "/workflows/{workflowId}", id: "getWorkflow", tag: "Workflows",
 			summary: "Get a workflow", about: "With the definition that a start without a version runs. The scope workflows:start shows it without the definition.", scopes: service.ScopeWorkflowsRead, instead: service.ScopeWorkflowsStart,
-			answers: []answer{{status: 200, about: "The workflow", view: workflowDetail{}}},
-			serve:   (*call).getWorkflow,
+			parameters: []*parameter{includeParameter},
+			answers:    []answer{{status: 200, about: "The workflow", view: workflowDetail{}}},
+			serve:      (*call).getWorkflow,
 		},
 		{
 			method: remove, path: "/workflows/{workflowId}", id: "deleteWorkflow", tag: "Workflows",
@@ -178,10 +191,18 @@ func (c *call) getWorkflow() error {
 	if err != nil {
 		return err
 	}
-	return c.view(http.StatusOK, workflowDetail{
+	v := workflowDetail{
 		Workflow: viewWorkflow(&w.Workflow), Revision: w.Revision, PublishedVersion: w.PublishedVersion,
 		InputSchema: w.InputSchema, Definition: w.Definition, Source: string(w.Source), SourceType: w.SourceType,
-	})
+	}
+	if c.args.outline && w.InputSchema != nil {
+		fields, err := c.server.service.Outline(c.r.Context(), c.principal, c.workflow)
+		if err != nil {
+			return err
+		}
+		v.Outline = &fields
+	}
+	return c.view(http.StatusOK, v)
 }
 
 func (c *call) deleteWorkflow() error {

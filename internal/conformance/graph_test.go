@@ -9,9 +9,9 @@ import (
 	"github.com/chargehand/chargehand/internal/graph"
 )
 
-// followsGraph holds what has run against the graph of the definition: the edges lead from each task of a list to the one
-// that started next, over tasks that were skipped, or the list began again; and a completed workflow was left by an edge.
-// So the picture shows every way that control took.
+// followsGraph holds what has run against the graph of the definition: the edges lead from each task of a list to the
+// one that started next, over tasks that were skipped, or the list began again; and a completed workflow was left by an
+// edge. So the picture shows every way that control took.
 func (s *scenario) followsGraph() error {
 	version, _ := s.execution["workflow_version"].(string)
 	query := fmt.Sprintf("?version=%s&revision=%v", url.QueryEscape(version), s.execution["revision"])

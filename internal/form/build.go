@@ -16,15 +16,15 @@ import (
 // maxHelp bounds the bytes of descriptions that are read as Markdown.
 const maxHelp = 32 << 10
 
-// Order tells where a place of the schema, a JSON pointer into it, is in the text of the definition: a smaller number is
-// further ahead. The same number for two places leaves them in alphabetical order.
+// Order tells where a location of the schema, a JSON pointer into it, is in the text of the definition: a smaller
+// number is further ahead. Two with the same number are in alphabetical order.
 type Order func(pointer string) int
 
 // Of is the outline of a schema: the properties of an object, or one field with the pointer "" for any other schema.
 // order may be nil.
 func Of(schema value.Value, order Order) []Field {
 	b := &builder{root: schema, order: order, help: maxHelp, fields: MaxFields, open: map[string]int{}}
-	f, ok := b.field(place{schema: schema}, "", "", 0)
+	f, ok := b.field(location{schema: schema}, "", "", 0)
 	switch {
 	case !ok:
 		return []Field{}
@@ -45,24 +45,24 @@ type builder struct {
 // maxInside is how often a schema that refers to itself is drawn inside itself.
 const maxInside = 2
 
-// place is a schema and its JSON pointer.
-type place struct {
+// location is a schema and its JSON pointer.
+type location struct {
 	schema value.Value
 	at     string
 }
 
-func (p place) under(name string) place {
+func (p location) under(name string) location {
 	object, _ := p.schema.(map[string]any)
-	return place{schema: object[name], at: p.at + "/" + jsonpointer.Escape(name)}
+	return location{schema: object[name], at: p.at + "/" + jsonpointer.Escape(name)}
 }
 
-func (p place) entry(i int) place {
+func (p location) entry(i int) location {
 	list, _ := p.schema.([]any)
-	return place{schema: list[i], at: p.at + "/" + strconv.Itoa(i)}
+	return location{schema: list[i], at: p.at + "/" + strconv.Itoa(i)}
 }
 
 // field is the field of a value; false if the schema allows none.
-func (b *builder) field(p place, pointer, name string, depth int) (Field, bool) {
+func (b *builder) field(p location, pointer, name string, depth int) (Field, bool) {
 	if p.schema == false {
 		return Field{}, false
 	}
@@ -242,7 +242,7 @@ func (b *builder) alternatives(f *Field, s schema, types []string, depth int) bo
 		if len(list) > MaxOptions || s.all["properties"] != nil {
 			return true // both at once have no form
 		}
-		var rest []place
+		var rest []location
 		for i := range list {
 			one, _ := b.resolve(s.at(name).entry(i))
 			if only, null := one.types(); null && len(only) == 0 {
@@ -321,7 +321,7 @@ func (b *builder) array(f *Field, s schema, depth int) {
 }
 
 // item is the field of an entry of a list or map; its pointer begins anew.
-func (b *builder) item(p place, depth int) *Field {
+func (b *builder) item(p location, depth int) *Field {
 	item, ok := b.field(p, "", "", depth+1)
 	if !ok {
 		return nil
@@ -344,7 +344,7 @@ func (b *builder) object(f *Field, s schema, depth int) {
 	}
 	f.Kind, f.Fields = Object, []Field{}
 	for _, p := range properties {
-		field, ok := b.field(p.place, f.Pointer+"/"+jsonpointer.Escape(p.name), p.name, depth+1)
+		field, ok := b.field(p.location, f.Pointer+"/"+jsonpointer.Escape(p.name), p.name, depth+1)
 		if !ok {
 			continue
 		}
@@ -372,7 +372,7 @@ func (b *builder) sorted(properties []property, s schema) {
 			return c
 		}
 		if b.order != nil {
-			if c := cmp.Compare(b.order(x.place.at), b.order(y.place.at)); c != 0 {
+			if c := cmp.Compare(b.order(x.location.at), b.order(y.location.at)); c != 0 {
 				return c
 			}
 		}

@@ -42,7 +42,7 @@ type Field struct {
 	Pointer  string `json:"pointer"`
 	Title    string `json:"title"`
 	HelpHTML string `json:"help_html,omitempty"`
-	Kind     Kind   `json:"kind"`
+	Kind     Kind   `json:"kind" enum:"text,longtext,integer,number,boolean,choice,choices,date,time,datetime,email,uri,file,files,object,list,tuple,map,oneof,json"`
 	Required bool   `json:"required"`
 	Nullable bool   `json:"nullable,omitempty"`  // null is a value of its own
 	ReadOnly bool   `json:"read_only,omitempty"` // shown, not entered

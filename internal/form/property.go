@@ -7,10 +7,10 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// property is a property of an object, and when it is there.
+// property is a property of an object, and when it is shown.
 type property struct {
 	name         string
-	place        place
+	location     location
 	required     bool
 	when         *condition
 	requiredWhen *condition
@@ -37,9 +37,9 @@ func (b *builder) properties(s schema) []property {
 	var all []property
 	own, _ := s.all["properties"].(map[string]any)
 	for _, name := range value.SortedKeys(own) {
-		all = append(all, property{name: name, place: s.where["properties/"+name], required: requires(s.all["required"], name)})
+		all = append(all, property{name: name, location: s.where["properties/"+name], required: requires(s.all["required"], name)})
 	}
-	add := func(p place, when *condition) {
+	add := func(p location, when *condition) {
 		inner, known := b.resolve(p)
 		if !known {
 			return
@@ -48,7 +48,7 @@ func (b *builder) properties(s schema) []property {
 		for _, name := range value.SortedKeys(more) {
 			if i := slices.IndexFunc(all, func(p property) bool { return p.name == name }); i < 0 {
 				all = append(all, property{
-					name: name, place: inner.where["properties/"+name], when: when, required: when != nil && requires(inner.all["required"], name),
+					name: name, location: inner.where["properties/"+name], when: when, required: when != nil && requires(inner.all["required"], name),
 				})
 			} else if all[i].when != nil {
 				all[i].when = nil // two conditions: it is always there
@@ -90,9 +90,9 @@ func requires(list any, name string) bool {
 	return slices.ContainsFunc(names, func(v any) bool { return v == name })
 }
 
-// condition is what an `if` looks at: one property with a const or an enum, or that it is there; nil if it is anything
+// condition is what an `if` looks at: one property with a const or an enum, or whether it is given; nil if it is anything
 // else.
-func (b *builder) condition(p place) *condition {
+func (b *builder) condition(p location) *condition {
 	s, known := b.resolve(p)
 	if !known {
 		return nil

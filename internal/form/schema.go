@@ -16,7 +16,7 @@ const maxRefs = 32
 // schema is a schema whose references and `allOf` are resolved: all keywords, and where each stands.
 type schema struct {
 	all   map[string]any
-	where map[string]place // of keywords that hold schemas
+	where map[string]location // of keywords that hold schemas
 }
 
 func (s schema) text(name string) string {
@@ -24,18 +24,18 @@ func (s schema) text(name string) string {
 	return text
 }
 
-// at is the place of the value of a keyword.
-func (s schema) at(name string) place { return s.where[name] }
+// at is the location of the value of a keyword.
+func (s schema) at(name string) location { return s.where[name] }
 
 // resolve follows references and joins what allOf holds. It is false where that is not possible without leaving the
 // schema, or contradicts itself.
-func (b *builder) resolve(p place) (schema, bool) {
-	s := schema{all: map[string]any{}, where: map[string]place{}}
+func (b *builder) resolve(p location) (schema, bool) {
+	s := schema{all: map[string]any{}, where: map[string]location{}}
 	ok := b.join(&s, p, 0)
 	return s, ok
 }
 
-func (b *builder) join(s *schema, p place, refs int) bool {
+func (b *builder) join(s *schema, p location, refs int) bool {
 	object, ok := p.schema.(map[string]any)
 	if !ok {
 		return p.schema == true // any value
@@ -106,7 +106,7 @@ func joined(before, more any) map[string]any {
 }
 
 // parts remembers where each property stands.
-func (s schema) parts(p place) {
+func (s schema) parts(p location) {
 	object := p.schema.(map[string]any)
 	properties, _ := object["properties"].(map[string]any)
 	for name := range properties {
@@ -118,15 +118,15 @@ func (s schema) parts(p place) {
 }
 
 // target is the schema that a reference within the schema leads to.
-func (b *builder) target(ref string) (place, bool) {
+func (b *builder) target(ref string) (location, bool) {
 	fragment, local := strings.CutPrefix(ref, "#")
 	if !local {
-		return place{}, false
+		return location{}, false
 	}
 	if fragment != "" && fragment[0] != '/' {
-		return anchored(place{schema: b.root}, fragment, 0)
+		return anchored(location{schema: b.root}, fragment, 0)
 	}
-	p := place{schema: b.root}
+	p := location{schema: b.root}
 	if fragment == "" {
 		return p, true
 	}
@@ -135,17 +135,17 @@ func (b *builder) target(ref string) (place, bool) {
 		case map[string]any:
 			name := jsonpointer.Unescape(token)
 			if _, there := s[name]; !there {
-				return place{}, false
+				return location{}, false
 			}
 			p = p.under(name)
 		case []any:
 			i := index(token)
 			if i < 0 || i >= len(s) {
-				return place{}, false
+				return location{}, false
 			}
 			p = p.entry(i)
 		default:
-			return place{}, false
+			return location{}, false
 		}
 	}
 	return p, true
@@ -160,10 +160,10 @@ func index(token string) int {
 }
 
 // anchored finds a schema among $defs by its $anchor.
-func anchored(p place, name string, depth int) (place, bool) {
+func anchored(p location, name string, depth int) (location, bool) {
 	object, ok := p.schema.(map[string]any)
 	if !ok || depth > MaxDepth {
-		return place{}, false
+		return location{}, false
 	}
 	if object["$anchor"] == name {
 		return p, true
@@ -174,7 +174,7 @@ func anchored(p place, name string, depth int) (place, bool) {
 			return found, true
 		}
 	}
-	return place{}, false
+	return location{}, false
 }
 
 // types are the types that a value may have, without null, as far as they are known; nullable tells of null.

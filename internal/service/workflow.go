@@ -3,13 +3,16 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/excerpt"
+	"github.com/chargehand/chargehand/internal/form"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -219,6 +222,35 @@ func (s *Service) GetWorkflow(ctx context.Context, p *Principal, id chargehand.W
 		return err
 	})
 	return detail, err
+}
+
+// Outline is the form for the input of a workflow: of what a start without a version runs. It is nil if the definition
+// has no schema of the input, or has it elsewhere. Codes: workflow_not_found.
+func (s *Service) Outline(ctx context.Context, p *Principal, id chargehand.WorkflowID) ([]form.Field, error) {
+	_, revision, err := s.readable(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	var definition store.Definition
+	err = s.view(ctx, func(r *store.Reader) error {
+		definition, err = r.Definition(revision.Definition)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	doc, problems := dsl.Parse(definition.Source) // plans do not keep the positions
+	if problems.HasErrors() {
+		return nil, fmt.Errorf("parse stored definition of workflow %s: %w", id, problems.Err())
+	}
+	if doc.Input == nil || doc.Input.Schema == nil || !doc.Input.Schema.Document.Present() {
+		return nil, nil
+	}
+	schema := doc.Input.Schema.Document
+	return form.Of(schema.Value, func(pointer string) int {
+		line, column := doc.Position(schema.Pointer + pointer)
+		return line<<20 + column // a definition has at most 1 MiB
+	}), nil
 }
 
 // inputSchema is the JSON Schema of the input as the definition has it; nil if none.

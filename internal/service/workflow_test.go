@@ -21,6 +21,22 @@ func (fx *fixture) workflow(p *Principal, id chargehand.WorkflowID) *WorkflowDet
 	return got
 }
 
+// TestOutline: the form for the input has the order of the definition, also for those who do not see that.
+func TestOutline(t *testing.T) {
+	fx := newFixture(t)
+	source := strings.Replace(string(definition("ask", "1.0.0", wantsText)), wantsText,
+		"input: {schema: {document: {type: object, properties: {zip: {type: integer}, city: {type: string}, area: {type: string}}}}}\n", 1)
+	w := fx.apply([]byte(source))
+	fields, err := fx.Outline(t.Context(), fx.p, w.ID)
+	if err != nil || len(fields) != 3 || fields[0].Pointer != "/zip" || fields[1].Pointer != "/city" || fields[2].Pointer != "/area" {
+		t.Errorf("fields %+v, %v", fields, err)
+	}
+	bare := fx.apply([]byte(strings.Replace(string(definition("bare", "1.0.0", wantsText)), wantsText, "", 1)))
+	if fields, err := fx.Outline(t.Context(), fx.p, bare.ID); fields != nil || err != nil {
+		t.Errorf("without a schema: %v, %v", fields, err)
+	}
+}
+
 func TestApplyNewWorkflow(t *testing.T) {
 	fx := newFixture(t)
 	source := definition("greet", "1.0.0", wantsText)
