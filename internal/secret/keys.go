@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -128,7 +129,14 @@ func (k *Keys) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errUnknownKey: sealed data names a key that is not there.
-func errUnknownKey(number uint32) error {
-	return fmt.Errorf("%w: this server does not know key %d", ErrSealed, number)
+// ErrUnknownKey says that sealed data names a key that is not there. It is an ErrSealed that passes when the key is
+// read.
+var ErrUnknownKey = errors.New("the key is not known")
+
+type errUnknownKey uint32
+
+func (number errUnknownKey) Error() string {
+	return fmt.Sprintf("%v: this server does not know key %d", ErrSealed, uint32(number))
 }
+
+func (errUnknownKey) Is(target error) bool { return target == ErrSealed || target == ErrUnknownKey }

@@ -27,7 +27,12 @@ const (
 var ErrSealed = errors.New("sealed data cannot be opened")
 
 // Sealer seals and opens under the keys of an installation. It is safe for concurrent use.
-type Sealer struct{ keys atomic.Pointer[sealingKeys] }
+type Sealer struct {
+	keys    atomic.Pointer[sealingKeys]
+	column  atomic.Pointer[columnSeal]
+	openers columnOpeners
+	all     bool
+}
 
 // sealingKeys are the keys with what follows from them. They are immutable.
 type sealingKeys struct {
@@ -35,6 +40,7 @@ type sealingKeys struct {
 	current *Key
 	secrets cipher.AEAD // of current, for secrets of environments
 	filters []byte
+	digests cipher.Block // hides digests
 }
 
 // NewSealer makes a Sealer with the keys of an installation.
@@ -50,8 +56,15 @@ func (s *Sealer) SetKeys(keys *Keys, now time.Time) {
 	if old := s.keys.Load(); old != nil && old.current.Number == current.Number && len(old.list) == len(keys.list) {
 		return // nothing has changed
 	}
-	s.keys.Store(&sealingKeys{Keys: keys, current: current, secrets: newAEAD(current.derive(secretsUse)), filters: keys.Of(Filters)})
+	s.keys.Store(&sealingKeys{Keys: keys, current: current, secrets: newAEAD(current.derive(secretsUse)), filters: keys.Of(Filters), digests: keys.hidden()})
 }
+
+// SealAll has everything sealed that users give and that executions make of it: payloads, files, events, Temporal's
+// histories. Without it only secrets are, and what may hold them. It must be called before s is used.
+func (s *Sealer) SealAll() { s.all = true }
+
+// SealsAll reports whether SealAll was called. A Sealer that is nil seals nothing.
+func (s *Sealer) SealsAll() bool { return s != nil && s.all }
 
 // Mark replaces data where it is only compared: it is the same for the same data, and without the
 // master key it cannot be found out by trying which data it is (HMAC-SHA-256). Data begins with
