@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -28,10 +28,10 @@ const condemnedPause = 20 * time.Millisecond
 
 // openBlobs opens the store of files and waits until it can be used. What is put is reserved in
 // db first, so that the sweep leaves it alone until something refers to it.
-func openBlobs(ctx context.Context, cfg Config, db *store.Store) (*blob.Store, error) {
-	blobs, err := cfg.OpenContents(ctx, func(ctx context.Context, digest blob.Digest, size int64) error {
+func openBlobs(ctx context.Context, cfg Config, db *store.Store, sealer *secret.Sealer) (*blob.Store, error) {
+	blobs, err := cfg.OpenContents(ctx, sealer, func(ctx context.Context, digest blob.Digest, size int64) error {
 		for {
-			err := db.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest[:], size) })
+			err := db.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(digest.Bytes(), size) })
 			if !errors.Is(err, store.ErrConflict) {
 				return err
 			}
@@ -60,13 +60,14 @@ func (p payloads) Put(ctx context.Context, data []byte) ([]byte, error) {
 	if errors.Is(err, blob.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	return digest[:], err
+	if err != nil {
+		return nil, err
+	}
+	return digest.Bytes(), nil
 }
 
 func (p payloads) Get(ctx context.Context, digest []byte) ([]byte, error) {
-	var d blob.Digest
-	copy(d[:], digest)
-	content, err := p.blobs.Open(ctx, d, 0, -1)
+	content, err := p.blobs.Open(ctx, blob.DigestOf(digest), 0, -1)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
 		return nil, fmt.Errorf("%w: %w", store.ErrNotFound, err)
@@ -150,8 +151,7 @@ func (f *files) Open(ctx context.Context, account chargehand.AccountID, env char
 	if err != nil {
 		return machine.File{}, nil, err
 	}
-	var digest blob.Digest
-	copy(digest[:], row.Digest)
+	digest := blob.DigestOf(row.Digest)
 	var content io.ReadCloser
 	err = patiently(ctx, func() (err error) {
 		content, err = f.blobs.Open(ctx, digest, 0, -1)
@@ -159,7 +159,7 @@ func (f *files) Open(ctx context.Context, account chargehand.AccountID, env char
 	})
 	return machine.File{
 		ID: id.String(), Name: row.Name, MediaType: row.MediaType, Size: row.Size,
-		Digest: "sha256:" + hex.EncodeToString(row.Digest),
+		Digest: "sha256:" + digest.String(),
 	}, content, err
 }
 
@@ -180,7 +180,7 @@ func (f *files) Put(ctx context.Context, account chargehand.AccountID, env charg
 	}
 	row := store.File{
 		ID: chargehand.FileID(id), Account: no, Environment: env, Name: name, MediaType: mediaType,
-		Size: size, Digest: digest[:],
+		Size: size, Digest: digest.Bytes(),
 	}
 	asked := 0
 	err = patiently(ctx, func() error {

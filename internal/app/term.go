@@ -83,14 +83,18 @@ func (t *term) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t.blobs, err = openBlobs(ctx, cfg, t.store); err != nil {
+	t.sealer = secret.NewSealer(keys)
+	if cfg.Encrypt == EncryptAll {
+		t.sealer.SealAll()
+	}
+	t.store.SetSealer(t.sealer, t.sealer.SealsAll(), cfg.Log)
+	if t.blobs, err = openBlobs(ctx, cfg, t.store, t.sealer); err != nil {
 		return err
 	}
 	if err := installation.CheckFiles(ctx, cfg.Settings, t.store, t.blobs); err != nil {
 		return err
 	}
 	t.failures = newFailureLog(cfg.Log, t.store)
-	t.sealer = secret.NewSealer(keys)
 	plans := service.NewPlans(t.store, plan.Options{Run: allowedRuns(cfg.AllowRun), CheckProto: checkProto})
 	registry := prometheus.NewRegistry()
 	registerProcess(registry)

@@ -3,18 +3,18 @@ package blob
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
+
+	"github.com/chargehand/chargehand/internal/secret"
 )
 
 // Sentinel errors.
@@ -25,39 +25,9 @@ var (
 	ErrRefused     = errors.New("blob store refuses")     // beside ErrUnavailable: no bucket, no permission
 	ErrDamaged     = errors.New("content is damaged: it does not match its digest")
 	ErrNoAddress   = errors.New("contents have no address of their own") // of a folder
-	ErrBadDigest   = errors.New("not a digest")
+	ErrBadName     = errors.New("not the name of a content")
+	ErrNoKeys      = errors.New("the content is sealed, and there are no keys here")
 )
-
-// Digest is the SHA-256 of a content.
-type Digest [sha256.Size]byte
-
-// String is the digest in hexadecimal.
-func (d Digest) String() string { return hex.EncodeToString(d[:]) }
-
-// ParseDigest reads 64 lower-case hexadecimal digits. Errors: ErrBadDigest.
-func ParseDigest(s string) (Digest, error) {
-	var d Digest
-	if len(s) != 2*len(d) {
-		return d, ErrBadDigest
-	}
-	if _, err := hex.Decode(d[:], []byte(s)); err != nil || d.String() != s {
-		return Digest{}, ErrBadDigest
-	}
-	return d, nil
-}
-
-// key is the name of a content in its bucket: two digits as a folder, then the rest.
-func (d Digest) key() string {
-	s := d.String()
-	return s[:2] + "/" + s[2:]
-}
-
-func parseKey(key string) (Digest, error) {
-	if len(key) < 3 || key[2] != '/' {
-		return Digest{}, ErrBadDigest
-	}
-	return ParseDigest(key[:2] + key[3:])
-}
 
 // Protect records a digest before its content is looked for. It returns when the content
 // will not be deleted for at least an hour (store.Tx.ReserveBlob), or an error that Put
@@ -96,6 +66,10 @@ type Config struct {
 	// Protect is called by Put; nil: no protection, for tools that never delete.
 	Protect Protect
 	Log     *slog.Logger // nil: nothing is logged
+	// Sealer opens what is sealed; nil: sealed contents can only be listed and copied.
+	Sealer *secret.Sealer
+	// Seal has Put seal contents. It needs Sealer.
+	Seal bool
 	// MaxPause is the longest pause before a request to a bucket is repeated; default 1 s.
 	MaxPause time.Duration
 	// MaxSilence is the maximum of time without a byte on a connection to a bucket; default 10 s.
@@ -110,6 +84,8 @@ type Store struct {
 	incoming string
 	durable  bool // a file in incoming has to survive a power cut before it is put
 	protect  Protect
+	sealer   *secret.Sealer
+	seal     bool
 	log      *slog.Logger
 
 	swept atomic.Int64 // Unix time at which the backend was last asked for unfinished uploads
@@ -119,7 +95,7 @@ func (c Config) store(b *blob.Bucket, p backend, incoming string) *Store {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{bucket: b, backend: p, incoming: incoming, protect: c.Protect, log: c.Log}
+	return &Store{bucket: b, backend: p, incoming: incoming, protect: c.Protect, sealer: c.Sealer, seal: c.Seal && c.Sealer != nil, log: c.Log}
 }
 
 // Open opens a store. Of a Location without folder and bucket, c.Folder holds the contents.
@@ -174,10 +150,13 @@ type Download struct {
 }
 
 // Address returns a signed address, from which a client can read a content directly for a while.
-// It does not check that the content exists. Errors: ErrNoAddress, ErrUnavailable.
+// It does not check that the content exists. Errors: ErrNoAddress, also of what is sealed; ErrUnavailable.
 func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string, error) {
+	if digest.Sealed {
+		return "", ErrNoAddress // a client would get what is sealed
+	}
 	d.Life = max(d.Life, time.Second)
-	address, err := s.backend.address(ctx, digest.key(), d)
+	address, err := s.backend.address(ctx, plainName(digest.Sum).key(), d)
 	if err != nil {
 		return "", fmt.Errorf("sign the address of content: %w", err)
 	}
@@ -187,51 +166,79 @@ func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string,
 // Put stores what it reads, at most limit bytes (ErrTooLarge), and returns its digest and
 // size. Errors: ErrTooLarge, ErrUnavailable, errors of content and of Protect as they are.
 func (s *Store) Put(ctx context.Context, content io.Reader, limit int64) (Digest, int64, error) {
-	path, digest, size, err := s.receive(ctx, content, limit)
-	if path != "" {
-		defer os.Remove(path)
+	if s.seal {
+		limit = min(limit, secret.MaxContentBytes)
+	}
+	in, err := s.receive(ctx, content, limit, s.seal)
+	if in.path != "" {
+		defer os.Remove(in.path)
 	}
 	if err != nil {
 		return Digest{}, 0, err
 	}
 	if s.protect != nil {
-		if err := s.protect(ctx, digest, size); err != nil {
+		if err := s.protect(ctx, in.digest, in.size); err != nil {
 			return Digest{}, 0, fmt.Errorf("protect content: %w", err)
 		}
 	}
-	if err := s.backend.put(ctx, path, digest.key(), size); err != nil {
+	name, err := s.Name(in.digest)
+	if err != nil {
+		return Digest{}, 0, err
+	}
+	if err := s.backend.put(ctx, in.path, name.key(), in.stored); err != nil {
 		return Digest{}, 0, fmt.Errorf("put content: %w", err)
 	}
-	return digest, size, nil
+	return in.digest, in.size, nil
 }
 
-// receive writes content into a file of its own and makes it durable.
-func (s *Store) receive(ctx context.Context, content io.Reader, limit int64) (path string, d Digest, size int64, err error) {
+// received is a content in a file of its own.
+type received struct {
+	path   string
+	digest Digest
+	size   int64 // of the content
+	stored int64 // of the file
+}
+
+// receive writes content into a file of its own, sealed if it is to be, and makes it durable.
+func (s *Store) receive(ctx context.Context, content io.Reader, limit int64, seal bool) (got received, err error) {
 	f, err := os.CreateTemp(s.incoming, "*")
 	if err != nil {
-		return "", d, 0, unavailable(err)
+		return got, unavailable(err)
 	}
+	got.path = f.Name()
 	defer func() {
 		if closed := f.Close(); err == nil && closed != nil {
 			err = unavailable(closed)
 		}
 	}()
 	hash := sha256.New()
+	var to io.Writer = f
+	var sealed *sealingWriter
+	if seal {
+		sealed = &sealingWriter{to: f, content: s.sealer.NewContent()}
+		to = sealed
+	}
 	in := &reader{ctx: ctx, r: content, left: limit}
-	size, err = io.Copy(io.MultiWriter(hash, f), in)
+	got.size, err = io.Copy(io.MultiWriter(hash, to), in)
+	got.digest.Sum, got.stored = [sha256.Size]byte(hash.Sum(nil)), got.size
 	switch {
 	case in.err != nil:
-		return f.Name(), d, 0, in.err
+		return got, in.err
 	case err != nil:
-		return f.Name(), d, 0, unavailable(err)
+		return got, unavailable(err)
+	}
+	if sealed != nil {
+		got.digest.Sealed, got.stored = true, secret.SealedContentBytes(got.size)
+		if err := sealed.finish(got.digest.Sum); err != nil {
+			return got, unavailable(err)
+		}
 	}
 	if s.durable {
 		if err := f.Sync(); err != nil {
-			return f.Name(), d, 0, unavailable(err)
+			return got, unavailable(err)
 		}
 	}
-	hash.Sum(d[:0])
-	return f.Name(), d, size, nil
+	return got, nil
 }
 
 // reader stops at the limit and when ctx ends, and remembers an error of the source, so
@@ -263,41 +270,53 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // Open reads length bytes of a content from offset; length -1: to the end. A range beyond
 // the end gives what there is. Reading the whole content ends with ErrDamaged, before its last
-// byte, if it does not match its digest; a part cannot be checked. Errors: ErrNotFound,
-// ErrUnavailable, ErrDamaged; the reader's: ErrUnavailable, ErrDamaged, that of ctx.
+// byte, if it does not match its digest; a part cannot be checked. Of what is sealed, every part is checked.
+// Errors: ErrNotFound, ErrUnavailable, ErrDamaged, ErrNoKeys; the reader's: ErrUnavailable, ErrDamaged, that of ctx.
 func (s *Store) Open(ctx context.Context, digest Digest, offset, length int64) (io.ReadCloser, error) {
 	if offset < 0 || length < -1 {
 		return nil, fmt.Errorf("open content: offset %d and length %d make no range", offset, length)
 	}
-	r, err := s.bucket.NewRangeReader(ctx, digest.key(), offset, length, nil)
-	if isBeyondEnd(err) {
-		if size, sizeErr := s.Size(ctx, digest); sizeErr == nil && offset >= size {
-			return io.NopCloser(strings.NewReader("")), nil
-		}
+	open := s.openPlain
+	if digest.Sealed {
+		open = s.openSealed
 	}
-	if err != nil {
-		return nil, fmt.Errorf("open content: %w", mapError(ctx, err))
-	}
-	content, err := s.read(ctx, digest, r, offset, length)
+	content, err := open(ctx, digest, offset, length)
 	if err != nil {
 		return nil, fmt.Errorf("open content: %w", err)
 	}
 	return content, nil
 }
 
-// Size is the number of bytes of a content. Errors: ErrNotFound, ErrUnavailable.
+// Size is the number of bytes of a content. Errors: ErrNotFound, ErrUnavailable, ErrDamaged, ErrNoKeys.
 func (s *Store) Size(ctx context.Context, digest Digest) (int64, error) {
-	a, err := s.bucket.Attributes(ctx, digest.key())
+	name, err := s.Name(digest)
+	if err != nil {
+		return 0, err
+	}
+	return s.SizeOf(ctx, name)
+}
+
+// SizeOf is Size of the content with a name. It needs no keys.
+func (s *Store) SizeOf(ctx context.Context, name Name) (int64, error) {
+	a, err := s.bucket.Attributes(ctx, name.key())
 	if err != nil {
 		return 0, fmt.Errorf("read size of content: %w", mapError(ctx, err))
 	}
-	return a.Size, nil
+	size, err := name.size(a.Size)
+	if err != nil {
+		return 0, fmt.Errorf("read size of content: %w", err)
+	}
+	return size, nil
 }
 
 // Delete deletes a content; one that is not there is no error. Readers that have it open
-// may read on. Errors: ErrUnavailable.
+// may read on. Errors: ErrUnavailable, ErrNoKeys.
 func (s *Store) Delete(ctx context.Context, digest Digest) error {
-	err := mapError(ctx, s.bucket.Delete(ctx, digest.key()))
+	name, err := s.Name(digest)
+	if err != nil {
+		return err
+	}
+	err = mapError(ctx, s.bucket.Delete(ctx, name.key()))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("delete content: %w", err)
 	}
@@ -306,13 +325,13 @@ func (s *Store) Delete(ctx context.Context, digest Digest) error {
 
 // Content is one entry of List.
 type Content struct {
-	Digest   Digest
-	Size     int64
+	Name     Name
+	Size     int64 // -1: it is sealed, and was cut off
 	Modified time.Time
 }
 
-// List calls each for every content, in order of digests. Contents that come or go
-// meanwhile may be missed. Names that are no digests are passed over.
+// List calls each for every content, in the order of names. It needs no keys. Contents that come or go
+// meanwhile may be missed. Other names are passed over.
 func (s *Store) List(ctx context.Context, each func(Content) error) error {
 	for _, prefix := range s.prefixes {
 		entries := s.bucket.List(&blob.ListOptions{Prefix: prefix})
@@ -324,11 +343,15 @@ func (s *Store) List(ctx context.Context, each func(Content) error) error {
 			if err != nil {
 				return fmt.Errorf("list contents: %w", mapError(ctx, err))
 			}
-			d, err := parseKey(entry.Key)
+			name, err := parseKey(entry.Key)
 			if err != nil {
 				continue
 			}
-			if err := each(Content{Digest: d, Size: entry.Size, Modified: entry.ModTime}); err != nil {
+			size, err := name.size(entry.Size)
+			if err != nil {
+				size = -1
+			}
+			if err := each(Content{Name: name, Size: size, Modified: entry.ModTime}); err != nil {
 				return err
 			}
 		}

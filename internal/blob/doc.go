@@ -10,6 +10,12 @@
 // all of it matches (ErrDamaged). A range cannot be checked. A connection to a bucket that is
 // cut in the middle of a read is continued where it was.
 //
+// Contents may be stored sealed (Config.Seal, package secret). What is sealed has another name: its digest, hidden, so
+// that a guessed content cannot be recognized without the keys. A content that was there before is then stored once
+// more. Sealing happens while a content is received, so that it is never on a disk in clear. A
+// sealed content can be copied without keys (Copy), and has no address of its own. Every part of it is checked when
+// it is read, ranges too.
+//
 // This package does not know which rows use a content. Rows in package store count references; Config.Protect is
 // the link between the two: Put calls it with the digest before it looks whether the
 // content is there, so that a sweep that runs at the same time cannot delete the content

@@ -90,7 +90,7 @@ func TestFolderStrangersAreNotListed(t *testing.T) {
 		}
 	}
 	err := s.List(t.Context(), func(c blob.Content) error {
-		t.Errorf("listed %s", c.Digest)
+		t.Errorf("listed %s", c.Name)
 		return nil
 	})
 	if err != nil {
@@ -158,14 +158,14 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-func TestParseDigest(t *testing.T) {
+func TestParseName(t *testing.T) {
 	good := strings.Repeat("0a", 32)
-	if d, err := blob.ParseDigest(good); err != nil || d.String() != good {
-		t.Errorf("ParseDigest(%s) = %s, %v", good, d, err)
+	if n, err := blob.ParseName(good); err != nil || n.String() != good {
+		t.Errorf("ParseName(%s) = %s, %v", good, n, err)
 	}
 	for _, bad := range []string{"", "0a", strings.Repeat("0A", 32), strings.Repeat("g", 64), good + "0", "../" + good[3:]} {
-		if _, err := blob.ParseDigest(bad); !errors.Is(err, blob.ErrBadDigest) {
-			t.Errorf("ParseDigest(%q): %v, want ErrBadDigest", bad, err)
+		if _, err := blob.ParseName(bad); !errors.Is(err, blob.ErrBadName) {
+			t.Errorf("ParseName(%q): %v, want ErrBadName", bad, err)
 		}
 	}
 }

@@ -154,7 +154,7 @@ func TestS3GoesOnAfterShortFaults(t *testing.T) {
 		proxy.Break(c.fault)
 		before := proxy.Count(c.fault.Kind)
 		d, size, err := s.Put(t.Context(), bytes.NewReader(c.content), 1<<30)
-		if err != nil || size != int64(len(c.content)) || d != sha256.Sum256(c.content) {
+		if err != nil || size != int64(len(c.content)) || d.Sum != sha256.Sum256(c.content) {
 			t.Fatalf("%s: %s with %d bytes, %v", c.what, d, size, err)
 		}
 		if proxy.Count(c.fault.Kind)-before < 2 {
@@ -165,7 +165,7 @@ func TestS3GoesOnAfterShortFaults(t *testing.T) {
 		t.Errorf("%d uploads are open", n)
 	}
 
-	d := blob.Digest(sha256.Sum256(large[1:]))
+	d := blob.Digest{Sum: sha256.Sum256(large[1:])}
 	proxy.Break(peer.Fault{Kind: "GetObject", Cut: 3 << 20, Times: 3})
 	r, err := s.Open(t.Context(), d, 0, -1)
 	if err != nil {
@@ -348,7 +348,7 @@ func TestS3WrongContent(t *testing.T) {
 	var logged bytes.Buffer
 	s := openBucket(t, b.URL(), blob.Config{Log: slog.New(slog.NewTextHandler(&logged, nil))})
 	for _, right := range []string{"the right content", ""} {
-		d := blob.Digest(sha256.Sum256([]byte(right)))
+		d := blob.Digest{Sum: sha256.Sum256([]byte(right))}
 		for _, wrong := range []string{"the WRONG content", "longer than " + right, "x", ""} {
 			if right == wrong {
 				continue

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -44,15 +45,28 @@ func (b bucket) put(ctx context.Context, path, key string, size int64) error {
 	if size > partBytes {
 		return b.putParts(ctx, f, key, size)
 	}
-	digest, err := parseKey(key)
+	digest, err := checksum(f, key, size)
 	if err != nil {
 		return err
 	}
 	_, err = b.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &b.Bucket, Key: b.name(key), Body: io.NewSectionReader(f, 0, size), ContentLength: aws.Int64(size),
-		ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(digest[:])), // the store refuses anything else
+		ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(digest)), // the store refuses anything else
 	})
 	return mapError(ctx, err)
+}
+
+// checksum is the SHA-256 of what is uploaded: a name of a content, unless that is sealed.
+func checksum(f io.ReaderAt, key string, size int64) ([]byte, error) {
+	name, err := parseKey(key)
+	if err != nil || !name.Sealed() {
+		return name, err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(f, 0, size)); err != nil {
+		return nil, unavailable(err)
+	}
+	return hash.Sum(nil), nil
 }
 
 // holds tells whether there is an object of that size.

@@ -18,7 +18,7 @@ var settingGroups = []struct {
 	title string
 	names []string
 }{
-	{"Where things are", []string{"config", "data-dir", "database-url", "master-key-file", "files-url", "files-redirect", "workflows"}},
+	{"Where things are", []string{"config", "data-dir", "database-url", "master-key-file", "files-url", "files-redirect", "encrypt", "workflows"}},
 	{"The server", []string{"listen", "public-url", "trusted-proxy", "rate-limit", "max-connections", "log-level", "log-format"}},
 	{"What workflows may do", []string{"allow-run", "container-volume", "container-capability", "allow-egress", "connect-to", "trusted-ca", "resource-root"}},
 	{"What runs at once", []string{"max-running", "max-calls", "max-streams", "max-processes", "max-scripts", "script-timeout",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -38,8 +39,15 @@ func Externalize(ctx context.Context, blobs Blobs, p *store.Payload) error {
 	return nil
 }
 
-// ReadPayload reads a payload from its row or from the blob store.
+// ReadPayload reads a payload from its row or from the blob store. Errors: *Unrecoverable: it is sealed and cannot be
+// opened; store.ErrUnavailable: not yet, because its key is not known here; those of Blobs.
 func ReadPayload(ctx context.Context, blobs Blobs, p store.Payload) ([]byte, error) {
+	switch {
+	case errors.Is(p.Damage, secret.ErrUnknownKey):
+		return nil, fmt.Errorf("%w: read payload: %w", store.ErrUnavailable, p.Damage)
+	case p.Damage != nil:
+		return nil, Unreadable("payload", p.Damage)
+	}
 	if p.Blob == nil {
 		return p.Inline, nil
 	}
@@ -51,7 +59,7 @@ var ErrCorrupt = errors.New("stored data is damaged")
 
 // ReadInput is the raw input of an execution; {} where none was given (T16). Errors: *Unrecoverable, those of Blobs.
 func ReadInput(ctx context.Context, blobs Blobs, row *store.Execution) (value.Value, error) {
-	if row.Input.Blob == nil && len(row.Input.Inline) == 0 {
+	if row.Input.Blob == nil && len(row.Input.Inline) == 0 && row.Input.Damage == nil {
 		return map[string]any{}, nil
 	}
 	return readValue(ctx, blobs, row.Input, "input")

@@ -277,12 +277,16 @@ func (s *Secrets) Values() map[string]value.Value {
 	return s.values
 }
 
-// Sealer is that of the installation, for RowFilters; nil without secrets.
-func (s *Secrets) Sealer() *secret.Sealer {
-	if s == nil {
-		return nil
+// FilterSealer is what hides the filters of an execution's subscriptions (eventstream.RowFilters): the Sealer of the
+// installation, if the execution has secrets or if everything is sealed.
+func (s *Secrets) FilterSealer(installation *secret.Sealer) *secret.Sealer {
+	switch {
+	case s != nil:
+		return s.sealer
+	case installation.SealsAll():
+		return installation
 	}
-	return s.sealer
+	return nil
 }
 
 // Seal seals data that is stored or sent for this execution; without secrets it returns the data itself.

@@ -53,8 +53,6 @@ func Rows(ctx context.Context, blobs engine.Blobs, account int64, env chargehand
 		e := &events[i]
 		*e = store.Event{Account: account, Environment: env, Dedupe: p.Dedupe, Origin: p.Origin}
 		e.Type, _ = envelope["type"].(string)
-		e.Source, _ = envelope["source"].(string)
-		e.Subject, _ = envelope["subject"].(string)
 		e.Data = engine.Inline(p.Event)
 		if err := engine.Externalize(ctx, blobs, &e.Data); err != nil {
 			return nil, fmt.Errorf("store event: %w", err)

@@ -396,7 +396,7 @@ func (r *Reader) parse(ctx context.Context, row *store.Event) (*Event, error) {
 	if err == nil {
 		// A damaged event matches no subscription. It must not keep them from other events.
 		e.Envelope, _ = value.Parse(data, value.Limits{Depth: value.MaxDepth})
-	} else if !errors.Is(err, store.ErrNotFound) {
+	} else if unrecoverable := (*engine.Unrecoverable)(nil); !errors.Is(err, store.ErrNotFound) && !errors.As(err, &unrecoverable) {
 		return nil, fmt.Errorf("read event: %w", err)
 	}
 	return e, nil

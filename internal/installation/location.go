@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/pause"
+	"github.com/chargehand/chargehand/internal/secret"
 )
 
 // A store of files that does not answer at the start is asked again for filesWait, every
@@ -30,14 +31,15 @@ func (s Settings) Location() (blob.Location, error) {
 	return l, nil
 }
 
-// OpenContents opens the store of files without looking whether it can be used.
-func (s Settings) OpenContents(ctx context.Context, protect blob.Protect) (*blob.Store, error) {
+// OpenContents opens the store of files without looking whether it can be used. Without a sealer, sealed contents can
+// only be listed and copied. What is put is sealed if the sealer seals everything.
+func (s Settings) OpenContents(ctx context.Context, sealer *secret.Sealer, protect blob.Protect) (*blob.Store, error) {
 	l, err := s.Location()
 	if err != nil {
 		return nil, err
 	}
 	// What is on its way to a bucket is kept in the data directory.
-	blobs, err := blob.Open(ctx, l, blob.Config{Folder: filepath.Join(s.DataDir, FilesName), Protect: protect, Log: s.Log})
+	blobs, err := blob.Open(ctx, l, blob.Config{Folder: filepath.Join(s.DataDir, FilesName), Protect: protect, Log: s.Log, Sealer: sealer, Seal: sealer.SealsAll()})
 	if err != nil {
 		return nil, s.FilesError(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -32,9 +31,9 @@ type filesMark struct {
 
 // content is what the database knows about a content.
 type content struct {
-	digest blob.Digest
-	size   int64
-	refs   int64
+	name blob.Name
+	size int64
+	refs int64
 }
 
 // contents reads a page of what is known about contents, in the order of digests, behind one.
@@ -50,9 +49,7 @@ func (m *move) contents(c store.Conn, after []byte, limit int) ([]content, error
 	}
 	var page []content
 	err := t.Read(c, key, func(row []store.Value) (bool, error) {
-		one := content{size: row[size].Int, refs: row[refs].Int}
-		copy(one.digest[:], row[digest].Bytes)
-		page = append(page, one)
+		page = append(page, content{name: slices.Clone(row[digest].Bytes), size: row[size].Int, refs: row[refs].Int})
 		return len(page) < limit, nil
 	})
 	return page, err
@@ -86,7 +83,7 @@ func (m *move) copyFiles(ctx context.Context, c store.Conn) error {
 		if err := m.copyContents(ctx, page); err != nil {
 			return err
 		}
-		mark.Digest = page[len(page)-1].digest[:]
+		mark.Digest = page[len(page)-1].name
 		mark.Done += int64(len(page))
 		value, err := json.Marshal(mark)
 		if err != nil {
@@ -137,20 +134,12 @@ func (m *move) copyContents(ctx context.Context, page []content) error {
 }
 
 func (m *move) copyContent(ctx context.Context, one content) error {
-	in, err := m.from.Open(ctx, one.digest, 0, -1)
+	_, err := blob.Copy(ctx, m.from, m.to, one.name)
 	if errors.Is(err, blob.ErrNotFound) && one.refs == 0 {
 		return nil // it was about to be swept
 	}
 	if err != nil {
-		return fmt.Errorf("copy the content %s of %s: %w", one.digest, m.from, err)
-	}
-	defer in.Close()
-	digest, _, err := m.to.Put(ctx, in, math.MaxInt64)
-	if err == nil && digest != one.digest {
-		err = blob.ErrDamaged
-	}
-	if err != nil {
-		return fmt.Errorf("copy the content %s of %s: %w", one.digest, m.from, err)
+		return fmt.Errorf("copy the content %s of %s: %w", one.name, m.from, err)
 	}
 	return nil
 }
@@ -168,16 +157,16 @@ func (m *move) compareFiles(ctx context.Context, c store.Conn) error {
 	if err != nil {
 		return err
 	}
-	// Both are in the order of digests.
+	// Both are in the order of names.
 	err = files.List(ctx, func(there blob.Content) error {
-		if one != nil && slices.Compare(one.digest[:], there.Digest[:]) < 0 {
+		if one != nil && slices.Compare(one.name, there.Name) < 0 {
 			return m.missing(files, one)
 		}
-		if one == nil || one.digest != there.Digest {
+		if one == nil || !one.name.Equal(there.Name) {
 			return nil // rows know nothing of it, or refer to it no more
 		}
 		if one.size != there.Size {
-			return fmt.Errorf("the content %s has %d bytes in %s instead of %d", one.digest, there.Size, files, one.size)
+			return fmt.Errorf("the content %s has %d bytes in %s instead of %d", one.name, there.Size, files, one.size)
 		}
 		m.report.Files++
 		m.report.FileBytes += one.size
@@ -199,7 +188,7 @@ func (m *move) compareFiles(ctx context.Context, c store.Conn) error {
 }
 
 func (m *move) missing(files *blob.Store, one *content) error {
-	return fmt.Errorf("the content %s, to which %d rows refer, is missing in %s", one.digest, one.refs, files)
+	return fmt.Errorf("the content %s, to which %d rows refer, is missing in %s", one.name, one.refs, files)
 }
 
 // knownContents hands out the contents that rows refer to, in the order of digests.
@@ -215,7 +204,7 @@ func (k *knownContents) next() (*content, error) {
 	for {
 		for len(k.page) > 0 {
 			one := k.page[0]
-			k.page, k.last = k.page[1:], one.digest[:]
+			k.page, k.last = k.page[1:], one.name
 			if one.refs > 0 {
 				return &one, nil
 			}

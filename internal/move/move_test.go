@@ -289,9 +289,9 @@ func testMoveLeavesFiles(t *testing.T, server *peer.Postgres) {
 	defer contents.Close()
 	err = contents.List(t.Context(), func(c blob.Content) error {
 		if c.Size == int64(len(uploadedText)) {
-			digest = c.Digest
+			digest, err = contents.Digest(c.Name)
 		}
-		return nil
+		return err
 	})
 	if err == nil {
 		err = contents.Delete(t.Context(), digest)

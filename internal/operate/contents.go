@@ -21,7 +21,7 @@ func (d *doctor) contents(ctx context.Context, rows *store.Store) {
 		d.add("files", "", err)
 		return
 	}
-	blobs, err := d.cfg.OpenContents(ctx, nil)
+	blobs, err := d.cfg.OpenContents(ctx, d.sealer, nil)
 	if err != nil {
 		d.add("files", "", err)
 		return
@@ -62,12 +62,12 @@ func (l *contentCheck) run() error {
 			if err != nil {
 				return err
 			}
-			if want == nil || bytes.Compare(want.Digest, c.Digest[:]) > 0 {
+			if want == nil || bytes.Compare(want.Name, c.Name) > 0 {
 				l.orphans++ // or put and deleted while we look
 				return nil
 			}
 			l.page = l.page[1:]
-			if bytes.Equal(want.Digest, c.Digest[:]) {
+			if c.Name.Equal(want.Name) {
 				return l.compare(want, c)
 			}
 			if err := l.missing(want); err != nil {
@@ -97,7 +97,7 @@ func (l *contentCheck) next() (*store.BlobSize, error) {
 			return nil, err
 		}
 		if l.ended = len(l.page) < contentPage; len(l.page) > 0 {
-			l.after = l.page[len(l.page)-1].Digest
+			l.after = l.page[len(l.page)-1].Name
 		}
 	}
 	if len(l.page) == 0 {
@@ -108,10 +108,12 @@ func (l *contentCheck) next() (*store.BlobSize, error) {
 
 // missing notes a content that is not there, unless it came or went while the lists were read.
 func (l *contentCheck) missing(want *store.BlobSize) error {
-	digest := blob.Digest(want.Digest)
-	size, err := l.blobs.Size(l.ctx, digest)
+	size, err := l.blobs.SizeOf(l.ctx, want.Name)
+	if errors.Is(err, blob.ErrDamaged) {
+		size, err = -1, nil
+	}
 	if err == nil {
-		return l.compare(want, blob.Content{Digest: digest, Size: size})
+		return l.compare(want, blob.Content{Name: want.Name, Size: size})
 	}
 	if !errors.Is(err, blob.ErrNotFound) {
 		return err
@@ -121,11 +123,18 @@ func (l *contentCheck) missing(want *store.BlobSize) error {
 
 // compare checks a content that exists.
 func (l *contentCheck) compare(want *store.BlobSize, c blob.Content) error {
-	if c.Size != want.Size {
+	switch {
+	case c.Size < 0:
+		return l.damaged(want, "was cut off")
+	case c.Size != want.Size:
 		return l.damaged(want, fmt.Sprintf("has %d bytes instead of %d", c.Size, want.Size))
 	}
 	if l.deep {
-		content, err := l.blobs.Open(l.ctx, c.Digest, 0, -1)
+		var content io.ReadCloser
+		digest, err := l.blobs.Digest(c.Name)
+		if err == nil {
+			content, err = l.blobs.Open(l.ctx, digest, 0, -1)
+		}
 		if err == nil {
 			_, err = io.Copy(io.Discard, content) // the reader compares the digest
 			content.Close()
@@ -148,10 +157,10 @@ func (l *contentCheck) damaged(want *store.BlobSize, what string) error {
 	var still bool
 	var file string
 	err := l.rows.View(l.ctx, func(r *store.Reader) (err error) {
-		if still, err = r.BlobReferred(want.Digest); err != nil || !still {
+		if still, err = r.BlobReferred(want.Name); err != nil || !still {
 			return err
 		}
-		file, err = r.FileNameOf(want.Digest)
+		file, err = r.FileNameOf(want.Name)
 		return err
 	})
 	if err != nil || !still {
@@ -161,6 +170,6 @@ func (l *contentCheck) damaged(want *store.BlobSize, what string) error {
 	if file != "" {
 		whose = fmt.Sprintf(", the file %q,", file)
 	}
-	l.damages = append(l.damages, fmt.Sprintf("the content %x%s %s: restore it from a backup", want.Digest, whose, what))
+	l.damages = append(l.damages, fmt.Sprintf("the content %x%s %s: restore it from a backup", want.Name, whose, what))
 	return nil
 }

@@ -31,6 +31,7 @@ type Finding struct {
 type doctor struct {
 	cfg      installation.Settings
 	ring     *secret.Keyring // nil: it cannot be read
+	sealer   *secret.Sealer  // nil: there are no keys, and what is sealed cannot be opened
 	deep     bool
 	findings []Finding
 }
@@ -172,6 +173,7 @@ func (d *doctor) keys(ctx context.Context, rows *store.Store) {
 	if err != nil {
 		return
 	}
+	d.encryption(ctx, rows)
 	older := strings.Join(state.Older, ", ")
 	switch {
 	case len(state.Older) == 0:
@@ -181,6 +183,23 @@ func (d *doctor) keys(ctx context.Context, rows *store.Store) {
 	default:
 		d.addDamages("older master keys", "", state.Needs, nil)
 	}
+}
+
+// encryption tells what is encrypted. It is never wrong by itself.
+func (d *doctor) encryption(ctx context.Context, rows *store.Store) {
+	keys, err := keyring.Read(ctx, rows, d.ring)
+	if errors.Is(err, store.ErrNotFound) { // no server has begun
+		return
+	}
+	var share store.SealedShare
+	if err == nil {
+		d.sealer = secret.NewSealer(keys)
+		err = rows.View(ctx, func(r *store.Reader) (err error) {
+			share, err = r.SealedShare()
+			return err
+		})
+	}
+	d.add("encryption", share.String(), err)
 }
 
 // work tells what waits. It is never wrong by itself.

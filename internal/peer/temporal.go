@@ -122,6 +122,9 @@ func clientOptions(address, namespace string) client.Options {
 	}
 }
 
+// Folder holds the database file; empty on PostgreSQL.
+func (s *Temporal) Folder() string { return s.folder }
+
 // Client connects to a namespace. It ends with the test.
 func (s *Temporal) Client(tb testing.TB, namespace string) client.Client {
 	tb.Helper()

@@ -126,7 +126,7 @@ func (w *fixture) store(list [][2]string) {
 		w.count++
 		envelope := fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/test","type":"%s","data":%s}`, w.count, one[0], one[1])
 		sum := sha256.Sum256([]byte(envelope))
-		events = append(events, store.Event{Account: 1, Environment: chargehand.Live, Dedupe: [16]byte(sum[:]), Type: one[0], Source: "/test",
+		events = append(events, store.Event{Account: 1, Environment: chargehand.Live, Dedupe: [16]byte(sum[:]), Type: one[0],
 			Data: store.Payload{Inline: []byte(envelope), Size: int64(len(envelope))}})
 	}
 	w.update(func(tx *store.Tx) error {

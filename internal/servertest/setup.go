@@ -116,6 +116,22 @@ func Engine(t testing.TB, dataDir string) []string {
 	return flags
 }
 
+// Stored returns where the servers of a data directory keep what they are given: folders, and the address of a
+// PostgreSQL database, if there is one.
+func Stored(t testing.TB, dataDir string) (folders []string, database string) {
+	t.Helper()
+	folders = []string{dataDir}
+	if flags := Location(t, dataDir); flags != nil {
+		database = flags[1]
+	}
+	peers.mu.Lock()
+	defer peers.mu.Unlock()
+	if peers.temporal != nil {
+		folders = append(folders, peers.temporal.Folder())
+	}
+	return folders, database
+}
+
 // makeKey makes a master key as an operator of several servers does.
 func makeKey(t testing.TB, path string) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/store"
@@ -36,11 +37,11 @@ type blobsOf struct{ *Service }
 
 func (b blobsOf) Put(ctx context.Context, data []byte) ([]byte, error) {
 	d, _, err := b.blobs.Put(ctx, bytes.NewReader(data), int64(len(data)))
-	return d[:], err
+	return d.Bytes(), err
 }
 
 func (b blobsOf) Get(ctx context.Context, digest []byte) ([]byte, error) {
-	size, err := b.blobs.Size(ctx, asDigest(digest))
+	size, err := b.blobs.Size(ctx, blob.DigestOf(digest))
 	if err != nil {
 		return nil, blobError(err)
 	}

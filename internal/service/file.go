@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"mime"
@@ -78,10 +77,10 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 				return nil, storageError(blobError(err))
 			}
 			read = true
-			c.setBody(uploadHash(digest[:], name, r.ContentType))
+			c.setBody(uploadHash(digest.Sum[:], name, r.ContentType))
 			row := store.File{
 				ID: newID[chargehand.FileID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
-				Name: name, MediaType: r.ContentType, Size: size, Digest: digest[:], Visible: true, Uploader: p.actor(),
+				Name: name, MediaType: r.ContentType, Size: size, Digest: digest.Bytes(), Visible: true, Uploader: p.actor(),
 			}
 			err = s.update(ctx, func(tx *store.Tx) error {
 				if err := tx.InsertFile(&row); err != nil {
@@ -183,7 +182,7 @@ func (s *Service) file(row *store.File, v View) *File {
 func describeFile(row *store.File) *File {
 	return &File{
 		ID: row.ID, Name: row.Name, ContentType: row.MediaType, Size: row.Size,
-		SHA256: hex.EncodeToString(row.Digest), CreatedAt: row.ID.Time(),
+		SHA256: blob.DigestOf(row.Digest).String(), CreatedAt: row.ID.Time(),
 	}
 }
 
@@ -324,12 +323,17 @@ func (s *Service) open(ctx context.Context, scope fileScope, id chargehand.FileI
 	if err != nil {
 		return nil, nil, err
 	}
+	if found.output.Damage != nil {
+		return nil, nil, found.output.Damage
+	}
 	if found.output.Inline != nil {
 		return describeFile(&found.row), memoryContent{bytes.NewReader(found.output.Inline)}, nil
 	}
 	if scope.locate > 0 {
 		f, err := s.locate(ctx, &found.row, scope.locate)
-		return f, nil, err
+		if !errors.Is(err, blob.ErrNoAddress) { // which what is sealed has not
+			return f, nil, err
+		}
 	}
 	content, err := s.openContent(ctx, found.row.Digest, found.row.Size)
 	if err != nil {

@@ -195,7 +195,7 @@ func (fx *fixture) result(e *Execution, name, content string) chargehand.FileID 
 		}
 		return tx.InsertFile(&store.File{
 			ID: id, Account: row.Account, Environment: row.Environment, Name: name, MediaType: "text/plain",
-			Size: size, Digest: digest[:], Execution: row.No, Visible: true,
+			Size: size, Digest: digest.Bytes(), Execution: row.No, Visible: true,
 		})
 	})
 	if err != nil {

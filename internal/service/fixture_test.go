@@ -106,7 +106,7 @@ func newFixtureOver(t testing.TB, opened store.DB, change ...func(*Config)) *fix
 	})
 	var err error
 	fx.blobs, err = blob.OpenFolder(blob.Config{Folder: filepath.Join(dir, "files"), Protect: func(ctx context.Context, d blob.Digest, size int64) error {
-		return fx.rows.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(d[:], size) })
+		return fx.rows.Update(ctx, func(tx *store.Tx) error { return tx.ReserveBlob(d.Bytes(), size) })
 	}})
 	if err != nil {
 		t.Fatal(err)

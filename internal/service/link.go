@@ -77,7 +77,7 @@ func (s *Service) OpenLink(ctx context.Context, l Link) (*File, io.ReadSeekClose
 func (s *Service) locate(ctx context.Context, row *store.File, life time.Duration) (*File, error) {
 	f := describeFile(row)
 	var err error
-	f.Location, err = s.blobs.Address(ctx, asDigest(row.Digest), blob.Download{
+	f.Location, err = s.blobs.Address(ctx, blob.DigestOf(row.Digest), blob.Download{
 		Disposition: Disposition(row.Name), ContentType: row.MediaType, Life: life,
 	})
 	return f, storageError(blobError(err))

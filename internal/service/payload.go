@@ -11,11 +11,6 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-func asDigest(b []byte) (digest blob.Digest) {
-	copy(digest[:], b)
-	return digest
-}
-
 // blobError makes the sentinel errors of the blob store those of the store.
 func blobError(err error) error {
 	switch {
@@ -36,11 +31,14 @@ func (s *Service) pack(ctx context.Context, data []byte) (store.Payload, error) 
 	if err != nil {
 		return store.Payload{}, storageError(blobError(err))
 	}
-	return store.Payload{Blob: digest[:], Size: size}, nil
+	return store.Payload{Blob: digest.Bytes(), Size: size}, nil
 }
 
 // unpack is the inverse of pack. It must not be called within a View.
 func (s *Service) unpack(ctx context.Context, p store.Payload) ([]byte, error) {
+	if p.Damage != nil {
+		return nil, p.Damage
+	}
 	if p.Blob == nil {
 		return p.Inline, nil
 	}
@@ -69,7 +67,7 @@ type content struct {
 
 // openContent opens a blob, so that one that is missing is noticed at once.
 func (s *Service) openContent(ctx context.Context, digest []byte, size int64) (*content, error) {
-	c := &content{ctx: ctx, blobs: s.blobs, digest: asDigest(digest), size: size}
+	c := &content{ctx: ctx, blobs: s.blobs, digest: blob.DigestOf(digest), size: size}
 	var err error
 	if c.open, err = c.blobs.Open(ctx, c.digest, 0, -1); err != nil {
 		return nil, storageError(blobError(err))

@@ -2,11 +2,11 @@ package service
 
 import (
 	"context"
-	"encoding/hex"
 	"strconv"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -199,7 +199,7 @@ func shownFault(fault engine.Fault) *ExecutionError {
 func (s *Service) result(f *store.File, v View, now time.Time) Result {
 	expires := linkExpiry(now)
 	return Result{
-		Filename: f.Name, Size: f.Size, ContentType: f.MediaType, SHA256: hex.EncodeToString(f.Digest),
+		Filename: f.Name, Size: f.Size, ContentType: f.MediaType, SHA256: blob.DigestOf(f.Digest).String(),
 		URL: s.link(v.BaseURL, linkKind(f), f.Environment, f.ID, expires), ExpiresAt: expires,
 	}
 }

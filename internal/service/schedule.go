@@ -67,12 +67,12 @@ type eventContents struct{ service *Service }
 // Put implements engine.Blobs.
 func (c eventContents) Put(ctx context.Context, data []byte) ([]byte, error) {
 	digest, _, err := c.service.blobs.Put(ctx, bytes.NewReader(data), math.MaxInt64)
-	return digest[:], contentError(err)
+	return digest.Bytes(), contentError(err)
 }
 
 // Get implements engine.Blobs.
 func (c eventContents) Get(ctx context.Context, digest []byte) ([]byte, error) {
-	content, err := c.service.blobs.Open(ctx, asDigest(digest), 0, -1)
+	content, err := c.service.blobs.Open(ctx, blob.DigestOf(digest), 0, -1)
 	if err != nil {
 		return nil, contentError(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -250,7 +251,7 @@ func (s *Service) deleteContent(ctx context.Context) (int, error) {
 		if s.now().After(until) {
 			return 0, nil // the next sweep continues here
 		}
-		if err := s.blobs.Delete(ctx, asDigest(digest)); err != nil {
+		if err := s.blobs.Delete(ctx, blob.DigestOf(digest)); err != nil {
 			return 0, blobError(err)
 		}
 	}

@@ -70,7 +70,7 @@ func TestSweepKeepsToTheRetention(t *testing.T) {
 		wantCode(t, err, chargehand.CodeFileNotFound)
 	}
 	t.Run("content goes an hour later", func(t *testing.T) {
-		digest := asDigest(fx.engine.starts[0].Row.Input.Blob)
+		digest := blob.DigestOf(fx.engine.starts[0].Row.Input.Blob)
 		if _, err := fx.blobs.Size(t.Context(), digest); err != nil {
 			t.Fatalf("content went at once: %v", err)
 		}
@@ -108,7 +108,7 @@ func TestSweepOfIdempotencyKeysAndHiddenFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := store.File{ID: newID[chargehand.FileID](fx.nowMs()), Account: fx.account.No, Environment: chargehand.Live, Name: "x", MediaType: "x/y", Size: 4, Digest: digest[:]}
+	hidden := store.File{ID: newID[chargehand.FileID](fx.nowMs()), Account: fx.account.No, Environment: chargehand.Live, Name: "x", MediaType: "x/y", Size: 4, Digest: digest.Bytes()}
 	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertFile(&hidden) }); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestSweepOfIdempotencyKeysAndHiddenFiles(t *testing.T) {
 			if _, err := r.FindIdempotency(hash[:], 0); err == nil {
 				rows++
 			}
-			known, err := r.BlobKnown(digest[:])
+			known, err := r.BlobKnown(digest.Bytes())
 			if known {
 				rows++
 			}

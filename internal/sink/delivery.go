@@ -164,9 +164,9 @@ func (s *delivery) failed(at *store.Sink, failure error) {
 // deliver sends one event. One whose content is gone counts as deleted.
 func (s *delivery) deliver(ctx context.Context, e *store.Event) error {
 	data, err := engine.ReadPayload(ctx, s.config.Blobs, e.Data)
-	if errors.Is(err, store.ErrNotFound) {
+	if unrecoverable := (*engine.Unrecoverable)(nil); errors.Is(err, store.ErrNotFound) || errors.As(err, &unrecoverable) {
 		s.dropped.Add(1)
-		s.log.Error("the content of an event for a sink is missing", "environment", e.Environment.String(), "number", e.Number)
+		s.log.Error("the content of an event for a sink is missing or damaged", "environment", e.Environment.String(), "number", e.Number, "error", err)
 		return nil
 	}
 	if err != nil {

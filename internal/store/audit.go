@@ -53,10 +53,10 @@ const auditColumns = `no, id, account, environment, actor_kind, actor_id, actor_
 const auditValues = `INSERT INTO audit (id, account, environment, actor_kind, actor_id, actor_name, action, target_kind, target_id, target_name,
  address, request_id, changes, occurred, summed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 1, ?14)`
 
-func (a *Audit) args() []any {
+func (t *Tx) auditArgs(a *Audit) []any {
 	return []any{
 		a.ID[:], a.Account, int64(a.Environment), a.ActorKind, a.ActorID, a.ActorName, a.Action, a.TargetKind, a.TargetID, a.TargetName,
-		a.Address, a.RequestID, bytesArg(a.Changes), bytesArg(a.Summed),
+		a.Address, a.RequestID, t.seal(kindChanges, idKey(a.ID), a.Changes), bytesArg(a.Summed),
 	}
 }
 
@@ -65,7 +65,7 @@ func (t *Tx) InsertAudit(a *Audit) error {
 	if a.Summed != nil {
 		return errors.New("insert audit entry: it is one that is counted")
 	}
-	return t.c.Send("insert audit entry", auditValues, a.args()...)
+	return t.c.Send("insert audit entry", auditValues, t.auditArgs(a)...)
 }
 
 // CountAudit appends an entry, or counts one more occurrence of the entry with the same Summed, which stays as it is.
@@ -73,7 +73,7 @@ func (t *Tx) CountAudit(a *Audit) error {
 	if a.Summed == nil {
 		return errors.New("count audit entry: it has nothing in common with others")
 	}
-	return t.c.Send("count audit entry", auditValues+` ON CONFLICT (summed) DO UPDATE SET occurred = audit.occurred + 1`, a.args()...)
+	return t.c.Send("count audit entry", auditValues+` ON CONFLICT (summed) DO UPDATE SET occurred = audit.occurred + 1`, t.auditArgs(a)...)
 }
 
 // CountAuditAgain counts one more occurrence of the entry with that Summed, and reports whether there is one.
@@ -116,7 +116,7 @@ func (r *Reader) ListAudit(f AuditFilter) ([]Audit, error) {
 	var list []Audit
 	err := r.c.Query(`SELECT `+auditColumns+` FROM audit WHERE account = ?1`+condition+` AND id >= ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4`,
 		func(row Row) error {
-			list = append(list, scanAudit(row))
+			list = append(list, r.scanAudit(row))
 			return nil
 		}, args...)
 	if err != nil {
@@ -125,13 +125,20 @@ func (r *Reader) ListAudit(f AuditFilter) ([]Audit, error) {
 	return list, nil
 }
 
-func scanAudit(r Row) Audit {
+// unreadableChanges stand for changes that cannot be opened, so that the rest of the log can be read.
+const unreadableChanges = `{"changes":{"before":null,"after":"they are sealed and cannot be opened"}}`
+
+func (r *Reader) scanAudit(row Row) Audit {
 	a := Audit{
-		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), ActorKind: r.Text(4), ActorID: r.Text(5),
-		ActorName: r.Text(6), Action: r.Text(7), TargetKind: r.Text(8), TargetID: r.Text(9), TargetName: r.Text(10), Address: r.Text(11),
-		RequestID: r.Text(12), Changes: r.Bytes(13), Occurred: r.Int(14), Summed: r.Bytes(15),
+		No: row.Int(0), Account: row.Int(2), Environment: chargehand.Environment(row.Int(3)), ActorKind: row.Text(4), ActorID: row.Text(5),
+		ActorName: row.Text(6), Action: row.Text(7), TargetKind: row.Text(8), TargetID: row.Text(9), TargetName: row.Text(10), Address: row.Text(11),
+		RequestID: row.Text(12), Occurred: row.Int(14), Summed: row.Bytes(15),
 	}
-	scanID(r, 1, &a.ID)
+	scanID(row, 1, &a.ID)
+	var err error
+	if a.Changes, err = r.open(kindChanges, idKey(a.ID), row.Bytes(13)); err != nil {
+		a.Changes = []byte(unreadableChanges)
+	}
 	return a
 }
 

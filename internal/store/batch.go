@@ -36,14 +36,14 @@ const (
 	selectBatch = `SELECT ` + batchColumns + ` FROM batch`
 )
 
-func scanBatch(r Row, b *Batch) {
+func (r *Reader) scanBatch(rw Row, b *Batch) {
 	*b = Batch{
-		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Workflow: r.Int(4), Revision: r.Int(5),
-		Status: chargehand.BatchStatus(r.Int(6)), Concurrency: int(r.Int(7)), RequestedConcurrency: int(r.Int(8)),
-		Total: r.Int(9), Finished: r.Int(10), Failed: r.Int(11), CancelRequested: r.Int(12) != 0, StartedMs: r.Int(13), FinishedMs: r.Int(14),
-		Cancelled: r.Int(15), Reason: string(r.Bytes(16)), StartedBy: r.Int(17),
+		No: rw.Int(0), Account: rw.Int(2), Environment: chargehand.Environment(rw.Int(3)), Workflow: rw.Int(4), Revision: rw.Int(5),
+		Status: chargehand.BatchStatus(rw.Int(6)), Concurrency: int(rw.Int(7)), RequestedConcurrency: int(rw.Int(8)),
+		Total: rw.Int(9), Finished: rw.Int(10), Failed: rw.Int(11), CancelRequested: rw.Int(12) != 0, StartedMs: rw.Int(13), FinishedMs: rw.Int(14),
+		Cancelled: rw.Int(15), Reason: r.reason(kindBatch, rowKey{rw.Int(0)}, rw.Bytes(16)), StartedBy: rw.Int(17),
 	}
-	scanID(r, 1, &b.ID)
+	scanID(rw, 1, &b.ID)
 }
 
 // InsertBatch inserts a pending batch of b.Total items and sets b.No and b.Status. Its
@@ -73,7 +73,7 @@ func (t *Tx) SetBatchConcurrency(no int64, concurrency, requested int) error {
 // Errors: ErrConflict.
 func (t *Tx) SetBatchCancelled(no int64, reason string) (first string, err error) {
 	err = t.one(`UPDATE batch SET reason = CASE WHEN cancel_requested = 1 THEN reason ELSE ?2 END, cancel_requested = 1
- WHERE no = ?1 AND status < 3 RETURNING reason`, func(r Row) { first = string(r.Bytes(0)) }, no, []byte(reason))
+ WHERE no = ?1 AND status < 3 RETURNING reason`, func(r Row) { first = t.reason(kindBatch, rowKey{no}, r.Bytes(0)) }, no, t.seal(kindBatch, rowKey{no}, []byte(reason)))
 	if err != nil {
 		return "", moveError("cancel batch", err)
 	}
@@ -105,9 +105,7 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 		if err != nil {
 			return err
 		}
-		err = t.c.Send("insert outcomes", fmt.Sprintf(`INSERT INTO outcome (execution, fault) SELECT no, ?%d FROM execution WHERE no IN (%s)`, n+1, list),
-			append(args[:n:n], bytesArg(fault))...)
-		if err != nil {
+		if err := t.insertFaults(list, args[:n:n], fault); err != nil {
 			return err
 		}
 		return t.c.Send("drop pinned secrets", `DELETE FROM execution_secret WHERE execution IN (`+list+`)`, args[:n:n]...)
@@ -118,6 +116,27 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 	n := int64(len(ids))
 	batchFinal, err = t.countEnds(batch, ends{failed: n, cancelled: n}, finishedMs)
 	return ids, batchFinal, err
+}
+
+// insertFaults inserts outcomes with the same fault. Sealed, it is another one for each.
+func (t *Tx) insertFaults(list string, nos []any, fault []byte) error {
+	if !t.seals() {
+		return t.c.Send("insert outcomes", fmt.Sprintf(`INSERT INTO outcome (execution, fault) SELECT no, ?%d FROM execution WHERE no IN (%s)`, len(nos)+1, list),
+			append(nos, t.seal(kindFault, rowKey{}, fault))...)
+	}
+	known := map[int64]bool{} // a list is filled up with a number that no row has, or that is in it
+	for _, arg := range nos {
+		no := arg.(int64)
+		if known[no] {
+			continue
+		}
+		known[no] = true
+		err := t.c.Send("insert outcome", `INSERT INTO outcome (execution, fault) SELECT no, ?2 FROM execution WHERE no = ?1`, no, t.seal(kindFault, rowKey{no}, fault))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *Tx) startBatch(no, startedMs int64) error {
@@ -148,7 +167,7 @@ func (t *Tx) countEnds(no int64, n ends, nowMs int64) (final bool, err error) {
 }
 
 func (r *Reader) batch(query string, args ...any) (b Batch, err error) {
-	if err = r.one(query, func(row Row) { scanBatch(row, &b) }, args...); err != nil {
+	if err = r.one(query, func(row Row) { r.scanBatch(row, &b) }, args...); err != nil {
 		return Batch{}, fmt.Errorf("read batch: %w", err)
 	}
 	return b, nil
@@ -172,7 +191,7 @@ func (r *Reader) batches(query string, args ...any) ([]Batch, error) {
 	var list []Batch
 	err := r.c.Query(query, func(row Row) error {
 		var b Batch
-		scanBatch(row, &b)
+		r.scanBatch(row, &b)
 		list = append(list, b)
 		return nil
 	}, args...)
@@ -215,7 +234,7 @@ func (r *Reader) BatchItems(batch, afterItem int64, limit int, statuses []charge
 		statuses, []any{batch, afterItem, int64(limit)})
 	var e Execution
 	err := r.c.Query(query, func(rw Row) error {
-		scanExecutionInput(rw, &e)
+		r.scanExecutionInput(rw, &e)
 		return row(&e)
 	}, args...)
 	if err != nil {
@@ -245,8 +264,12 @@ func (r *Reader) ListItems(f ItemFilter, row func(e *Execution, fault []byte) er
 	query, args := mergeStatuses(selection, `item LIMIT ?3`, statuses, args)
 	var e Execution
 	err := r.c.Query(query, func(rw Row) error {
-		scanExecutionInput(rw, &e)
-		return row(&e, rw.Bytes(faultAt))
+		r.scanExecutionInput(rw, &e)
+		fault, err := r.open(kindFault, rowKey{e.No}, rw.Bytes(faultAt))
+		if err != nil {
+			return err
+		}
+		return row(&e, fault)
 	}, args...)
 	if err != nil {
 		return fmt.Errorf("list batch items: %w", err)

@@ -22,7 +22,7 @@ import "fmt"
 // ErrConflict: it is being deleted; wait and reserve it again.
 func (t *Tx) ReserveBlob(digest []byte, size int64) error {
 	return t.change("reserve blob", `INSERT INTO blob (digest, size) VALUES (?1, ?2)
- ON CONFLICT (digest) DO UPDATE SET unused_ms = 0 WHERE blob.deleting = 0`, digest, size)
+ ON CONFLICT (digest) DO UPDATE SET unused_ms = 0 WHERE blob.deleting = 0`, t.hidden(digest), size)
 }
 
 // StampUnusedBlobs stamps up to limit blobs without references that have no stamp.
@@ -50,7 +50,7 @@ func (t *Tx) StartBlobDeletion(looseMs int64, limit int) (int64, error) {
 // BlobsToDelete reads digests whose content is to be deleted, also after a crash.
 func (r *Reader) BlobsToDelete(limit int) (digests [][]byte, err error) {
 	err = r.c.Query(`SELECT digest FROM blob WHERE refs = 0 AND deleting = 1 LIMIT ?1`, func(row Row) error {
-		digests = append(digests, row.Bytes(0))
+		digests = append(digests, r.show(row.Bytes(0)))
 		return nil
 	}, int64(limit))
 	if err != nil {
@@ -61,13 +61,13 @@ func (r *Reader) BlobsToDelete(limit int) (digests [][]byte, err error) {
 
 // RemoveBlob deletes the row of a condemned blob, after its content. Errors: ErrConflict.
 func (t *Tx) RemoveBlob(digest []byte) error {
-	return t.change("remove blob", `DELETE FROM blob WHERE digest = ?1 AND refs = 0 AND deleting = 1`, digest)
+	return t.change("remove blob", `DELETE FROM blob WHERE digest = ?1 AND refs = 0 AND deleting = 1`, t.hidden(digest))
 }
 
 // BlobKnown reports whether a blob has a row. Content without one is left over from a
 // crash between the deletion of a row and of the content, or not reserved yet.
 func (r *Reader) BlobKnown(digest []byte) (bool, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1`, digest)
+	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1`, r.hidden(digest))
 	if err != nil {
 		return false, fmt.Errorf("look up blob: %w", err)
 	}
@@ -76,11 +76,11 @@ func (r *Reader) BlobKnown(digest []byte) (bool, error) {
 
 // BlobSize is a content that rows refer to.
 type BlobSize struct {
-	Digest []byte
-	Size   int64
+	Name []byte // blob.Name
+	Size int64
 }
 
-// ReferredBlobs reads up to limit contents that rows refer to, in the order of digests, after one; nil: from the
+// ReferredBlobs reads up to limit contents that rows refer to, in the order of names, after one; nil: from the
 // first.
 func (r *Reader) ReferredBlobs(after []byte, limit int) (list []BlobSize, err error) {
 	if after == nil {
@@ -96,21 +96,22 @@ func (r *Reader) ReferredBlobs(after []byte, limit int) (list []BlobSize, err er
 	return list, nil
 }
 
-// BlobReferred reports whether rows refer to a content.
-func (r *Reader) BlobReferred(digest []byte) (bool, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1 AND refs > 0`, digest)
+// BlobReferred reports whether rows refer to a content, by its name.
+func (r *Reader) BlobReferred(name []byte) (bool, error) {
+	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1 AND refs > 0`, name)
 	if err != nil {
 		return false, fmt.Errorf("look up blob: %w", err)
 	}
 	return n != 0, nil
 }
 
-// FileNameOf is the name of a file with that content; empty if it is the content of a payload. It reads all files.
-func (r *Reader) FileNameOf(digest []byte) (name string, err error) {
+// FileNameOf is the name of a file with the content of that name; empty if it is the content of a payload. It reads
+// all files.
+func (r *Reader) FileNameOf(content []byte) (name string, err error) {
 	err = r.c.Query(`SELECT name FROM file WHERE digest = ?1 ORDER BY no LIMIT 1`, func(row Row) error {
 		name = row.Text(0)
 		return nil
-	}, digest)
+	}, content)
 	if err != nil {
 		return "", fmt.Errorf("look up file: %w", err)
 	}
@@ -122,7 +123,7 @@ func (t *Tx) refBlob(digest []byte) error {
 	if digest == nil {
 		return nil
 	}
-	n, err := t.c.Exec(`UPDATE blob SET refs = refs + 1, unused_ms = 0 WHERE digest = ?1 AND deleting = 0`, digest)
+	n, err := t.c.Exec(`UPDATE blob SET refs = refs + 1, unused_ms = 0 WHERE digest = ?1 AND deleting = 0`, t.hidden(digest))
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
@@ -132,15 +133,15 @@ func (t *Tx) refBlob(digest []byte) error {
 	return nil
 }
 
-// unrefBlobs takes one reference away for each digest.
-func (t *Tx) unrefBlobs(digests [][]byte) error {
-	for _, digest := range digests {
-		n, err := t.c.Exec(`UPDATE blob SET refs = refs - 1, unused_ms = 0 WHERE digest = ?1 AND refs > 0`, digest)
+// unrefBlobs takes one reference away for each name of a content, which columns of digests hold.
+func (t *Tx) unrefBlobs(names [][]byte) error {
+	for _, name := range names {
+		n, err := t.c.Exec(`UPDATE blob SET refs = refs - 1, unused_ms = 0 WHERE digest = ?1 AND refs > 0`, name)
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}
 		if err != nil {
-			return fmt.Errorf("release blob %x: %w", digest, err)
+			return fmt.Errorf("release blob %x: %w", name, err)
 		}
 	}
 	return nil
@@ -151,7 +152,7 @@ func (t *Tx) unrefBlobs(digests [][]byte) error {
 // The blob must have been reserved (ReserveBlob); otherwise ErrNotFound.
 func (t *Tx) KeepExecutionBlob(execution int64, digest []byte) error {
 	n, err := t.c.Exec(`INSERT INTO execution_blob (execution, digest) VALUES (?1, ?2) ON CONFLICT (execution, digest) DO NOTHING`,
-		execution, digest)
+		execution, t.hidden(digest))
 	if err != nil {
 		return fmt.Errorf("keep payload: %w", err)
 	}

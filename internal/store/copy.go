@@ -130,7 +130,7 @@ func (t Table) Column(name string) int {
 
 // Count counts the rows that are copied.
 func (t Table) Count(c Conn) (int64, error) {
-	return (&Reader{c}).count("SELECT COUNT(*) " + t.From())
+	return (&Reader{c: c}).count("SELECT COUNT(*) " + t.From())
 }
 
 // KeyOf is the key of a row, to continue after it.
@@ -237,7 +237,7 @@ func (s *Sum) Digest() [sha256.Size]byte { return [sha256.Size]byte(s.digest.Sum
 
 // Holds reports whether a table has any rows, also such that are not copied.
 func (t Table) Holds(c Conn) (bool, error) {
-	n, err := (&Reader{c}).count("SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.Name + " LIMIT 1) AS first")
+	n, err := (&Reader{c: c}).count("SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.Name + " LIMIT 1) AS first")
 	if err != nil {
 		return false, fmt.Errorf("look into table %s: %w", t.Name, err)
 	}
@@ -248,7 +248,7 @@ func (t Table) Holds(c Conn) (bool, error) {
 func (r *Reader) Conn() Conn { return r.c }
 
 // NewTx is the queries over a Conn of DB.Update, for who copies beside them.
-func NewTx(c Conn) *Tx { return &Tx{Reader: Reader{c}} }
+func NewTx(c Conn) *Tx { return &Tx{Reader: Reader{c: c}} }
 
 // DeleteMeta deletes a value of the installation; one that is not there is no error.
 func (t *Tx) DeleteMeta(name string) error {

@@ -171,7 +171,7 @@ func (t *Tx) candidates(what, query string, args ...any) ([]Candidate, error) {
 	var list []Candidate
 	err := t.c.Query(query+t.c.SkipLocked(), func(row Row) error {
 		var c Candidate
-		scanExecutionInput(row, &c.Execution)
+		t.scanExecutionInput(row, &c.Execution)
 		c.Report, c.InputApart = row.Int(inputAt+3), row.Int(inputAt+4) != 0
 		list = append(list, c)
 		return nil

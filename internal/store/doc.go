@@ -55,6 +55,7 @@
 //	idempotency   FindIdempotency
 //	file          FileByID FindFile FilesOf
 //	blob          BlobsToDelete BlobKnown
+//	sealing       SealedShare
 //	secret        LastSecret CountSecrets ListSecrets SecretValues SecretVersions SecretUsers PinnedSecrets
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
 //	subscription  Subscriptions WokenSubscriptions UnreadEvents FilterKinds SubscriptionFilters

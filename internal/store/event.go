@@ -16,8 +16,6 @@ type Event struct {
 	Dedupe      [16]byte // two events of a stream with the same one are the same event
 	ReceivedMs  int64    // never before that of the number below
 	Type        string
-	Source      string
-	Subject     string
 	Origin      chargehand.ExecutionID // the execution that has emitted it; zero: it came from outside
 	Starter     int64                  // of the executions that it starts; 0: they have no limits
 	Data        Payload                // the envelope, a CloudEvent in JSON
@@ -67,9 +65,9 @@ func (t *Tx) InsertEvents(events []Event, nowMs int64) (added int, err error) {
 		e.Number, e.ReceivedMs = s.Last, s.LastMs
 		known[e.Dedupe] = *e
 		added++
-		err := t.c.Send("insert event", `INSERT INTO event (account, environment, number, received_ms, dedupe, type, source, subject, origin,
- data, data_blob, data_size, starter) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, account, env, e.Number, e.ReceivedMs, e.Dedupe[:],
-			e.Type, textArg(e.Source), textArg(e.Subject), idArg(e.Origin), bytesArg(e.Data.Inline), bytesArg(e.Data.Blob), sizeArg(e.Data), e.Starter)
+		err := t.c.Send("insert event", `INSERT INTO event (account, environment, number, received_ms, dedupe, type, origin,
+ data, data_blob, data_size, starter) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`, account, env, e.Number, e.ReceivedMs, e.Dedupe[:],
+			e.Type, idArg(e.Origin), t.seal(kindEvent, rowKey{account, env, e.Number}, e.Data.Inline), t.hide(e.Data.Blob), sizeArg(e.Data), e.Starter)
 		if err != nil {
 			return 0, err
 		}
@@ -133,7 +131,7 @@ func (r *Reader) Streams() (list []Stream, err error) {
 	return list, nil
 }
 
-const selectEvent = `SELECT number, received_ms, dedupe, type, source, subject, origin, data, data_blob, data_size, starter FROM event
+const selectEvent = `SELECT number, received_ms, dedupe, type, origin, data, data_blob, data_size, starter FROM event
  WHERE account = ?1 AND environment = ?2 AND number > ?3 AND number <= ?4`
 
 // Events calls row for up to limit events with numbers above after and up to last, in order,
@@ -161,9 +159,9 @@ func (r *Reader) EventsOfTypes(account int64, env chargehand.Environment, types 
 
 func (r *Reader) events(account int64, env chargehand.Environment, query string, row func(*Event) (bool, error), args ...any) error {
 	err := r.c.Query(query, func(rw Row) error {
-		e := Event{Account: account, Environment: env, Number: rw.Int(0), ReceivedMs: rw.Int(1), Type: rw.Text(3), Source: rw.Text(4), Subject: rw.Text(5), Data: rowPayload(rw, 7), Starter: rw.Int(10)}
+		e := Event{Account: account, Environment: env, Number: rw.Int(0), ReceivedMs: rw.Int(1), Type: rw.Text(3), Data: r.payload(rw, 5, kindEvent, rowKey{account, int64(env), rw.Int(0)}), Starter: rw.Int(8)}
 		copy(e.Dedupe[:], rw.Bytes(2))
-		scanID(rw, 6, &e.Origin)
+		scanID(rw, 4, &e.Origin)
 		more, err := row(&e)
 		if err == nil && !more {
 			err = errEnough

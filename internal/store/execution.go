@@ -58,8 +58,10 @@ const rowInputBytes = 1 << 10
 // Payload is a JSON value as bytes, or, above 128 KiB, the digest of a blob that holds it.
 type Payload struct {
 	Inline []byte
-	Blob   []byte // 32 bytes sha256, nil when inline
+	Blob   []byte // blob.Digest.Bytes; nil when inline
 	Size   int64  // bytes of the value
+	// Damage: the value was stored sealed and cannot be opened; Inline is nil then.
+	Damage error
 }
 
 // Outcome is written once, in the transaction that makes an execution final.
@@ -84,21 +86,22 @@ func (t *Tx) InsertExecution(e *Execution) error {
 
 // insertExecution inserts e and counts it, with the bytes of its payloads.
 func (t *Tx) insertExecution(e *Execution, bytes int64) error {
-	inline, apart := bytesArg(e.Input.Inline), len(e.Input.Inline) > rowInputBytes
+	inline, apart := t.seal(kindInput, idKey(e.ID), e.Input.Inline), len(e.Input.Inline) > rowInputBytes
+	data := inline
 	if apart {
 		inline = nil
 	}
 	no, err := t.insert("insert execution", insertExecution,
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
 		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.State),
-		e.StartedMs, e.FinishedMs, inline, bytesArg(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy, bytes)
+		e.StartedMs, e.FinishedMs, inline, t.hide(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy, bytes)
 	if err != nil {
 		return err
 	}
 	e.No = no
 	t.countUsage(e.Account, e.Environment, e.StartedBy, Usage{Executions: 1, Bytes: bytes})
 	if apart {
-		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, e.Input.Inline); err != nil {
+		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, data); err != nil {
 			return err
 		}
 	}
@@ -123,9 +126,10 @@ func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
 
 func (t *Tx) insertOutcome(no int64, o *Outcome) error {
 	o.Execution = no
+	row := rowKey{no}
 	err := t.c.Send("insert outcome", `INSERT INTO outcome (execution, output, output_blob, output_size, fault, files, timeline)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, no, bytesArg(o.Output.Inline), bytesArg(o.Output.Blob), sizeArg(o.Output),
-		bytesArg(o.Fault), bytesArg(o.Files), bytesArg(o.Timeline))
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, no, t.seal(kindOutput, row, o.Output.Inline), t.hide(o.Output.Blob), sizeArg(o.Output),
+		t.seal(kindFault, row, o.Fault), bytesArg(o.Files), t.seal(kindTimeline, row, o.Timeline))
 	if err != nil {
 		return err
 	}

@@ -32,13 +32,13 @@ func scanExecution(r Row, e *Execution) {
 	scanID(r, 15, &e.RetryOf)
 }
 
-func scanExecutionInput(r Row, e *Execution) {
-	scanExecution(r, e)
-	e.Input = rowPayload(r, inputAt)
+func (r *Reader) scanExecutionInput(rw Row, e *Execution) {
+	scanExecution(rw, e)
+	e.Input = r.payload(rw, inputAt, kindInput, idKey(e.ID))
 }
 
 func (r *Reader) execution(query string, args ...any) (e Execution, err error) {
-	err = r.one(query, func(row Row) { scanExecutionInput(row, &e) }, args...)
+	err = r.one(query, func(row Row) { r.scanExecutionInput(row, &e) }, args...)
 	if err != nil {
 		return Execution{}, fmt.Errorf("read execution: %w", err)
 	}
@@ -63,10 +63,17 @@ func (r *Reader) FindExecution(id chargehand.ExecutionID) (Execution, error) {
 
 // Outcome reads how an execution ended. Errors: ErrNotFound while it has not.
 func (r *Reader) Outcome(no int64) (o Outcome, err error) {
+	in := opener{r: r, key: rowKey{no}}
 	err = r.one(`SELECT output, output_blob, output_size, fault, files, timeline FROM outcome WHERE execution = ?1`,
 		func(row Row) {
-			o = Outcome{Execution: no, Output: rowPayload(row, 0), Fault: row.Bytes(3), Files: row.Bytes(4), Timeline: row.Bytes(5)}
+			o = Outcome{
+				Execution: no, Output: r.payload(row, 0, kindOutput, in.key), Fault: in.open(kindFault, row.Bytes(3)),
+				Files: row.Bytes(4), Timeline: in.open(kindTimeline, row.Bytes(5)),
+			}
 		}, no)
+	if err == nil {
+		err = in.err
+	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("read outcome: %w", err)
 	}
@@ -78,7 +85,7 @@ func (r *Reader) executions(what, query string, args ...any) ([]Execution, error
 	var list []Execution
 	err := r.c.Query(query, func(row Row) error {
 		var e Execution
-		scanExecutionInput(row, &e)
+		r.scanExecutionInput(row, &e)
 		list = append(list, e)
 		return nil
 	}, args...)

@@ -16,7 +16,7 @@ type File struct {
 	Name        string // for display only
 	MediaType   string
 	Size        int64
-	Digest      []byte // 32 bytes sha256: the blob
+	Digest      []byte // blob.Digest.Bytes
 	Execution   int64  // that made it; 0: an upload, or not journaled yet
 	Uploader    int64  // number of the key that has uploaded it; below 0: of the person; 0: none
 	Owner       int64  // the uploader, or who has started the execution: whose storage it counts for; 0: nobody's
@@ -25,12 +25,12 @@ type File struct {
 
 const selectFile = `SELECT no, id, account, environment, name, media_type, size, digest, execution, visible, uploader, owner FROM file`
 
-func scanFile(r Row, f *File) {
+func (r *Reader) scanFile(rw Row, f *File) {
 	*f = File{
-		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), MediaType: r.Text(5),
-		Size: r.Int(6), Digest: r.Bytes(7), Execution: r.Int(8), Visible: r.Int(9) != 0, Uploader: r.Int(10), Owner: r.Int(11),
+		No: rw.Int(0), Account: rw.Int(2), Environment: chargehand.Environment(rw.Int(3)), Name: rw.Text(4), MediaType: rw.Text(5),
+		Size: rw.Int(6), Digest: r.show(rw.Bytes(7)), Execution: rw.Int(8), Visible: rw.Int(9) != 0, Uploader: rw.Int(10), Owner: rw.Int(11),
 	}
-	scanID(r, 1, &f.ID)
+	scanID(rw, 1, &f.ID)
 }
 
 // InsertFile inserts f and sets f.No. Its blob must have been reserved; else ErrNotFound.
@@ -40,7 +40,7 @@ func (t *Tx) InsertFile(f *File) (err error) {
 	}
 	f.Owner = f.Uploader
 	f.No, err = t.insert("insert file", `INSERT INTO file (id, account, environment, name, media_type, size, digest, execution, visible, uploader, owner)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, f.Digest,
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, t.hidden(f.Digest),
 		f.Execution, flagArg(f.Visible), f.Uploader)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (r *Reader) FindFile(id chargehand.FileID) (File, error) {
 }
 
 func (r *Reader) file(query string, args ...any) (f File, err error) {
-	if err = r.one(query, func(row Row) { scanFile(row, &f) }, args...); err != nil {
+	if err = r.one(query, func(row Row) { r.scanFile(row, &f) }, args...); err != nil {
 		return File{}, fmt.Errorf("read file: %w", err)
 	}
 	return f, nil
@@ -132,7 +132,7 @@ func (r *Reader) files(query string, args ...any) ([]File, error) {
 	var list []File
 	err := r.c.Query(query, func(row Row) error {
 		var f File
-		scanFile(row, &f)
+		r.scanFile(row, &f)
 		list = append(list, f)
 		return nil
 	}, args...)
@@ -171,7 +171,7 @@ func (t *Tx) deleteFiles(query string, args ...any) (int, error) {
 			return 0, fmt.Errorf("delete file: %w", err)
 		}
 		if n != 0 {
-			blobs = append(blobs, files[i].Digest)
+			blobs = append(blobs, t.hidden(files[i].Digest))
 			t.uncountFile(&files[i])
 		}
 	}
@@ -204,7 +204,7 @@ func (t *Tx) DeleteFile(no int64) error {
 		return err
 	}
 	t.uncountFile(&f)
-	return t.unrefBlobs([][]byte{f.Digest})
+	return t.unrefBlobs([][]byte{t.hidden(f.Digest)})
 }
 
 func (t *Tx) uncountFile(f *File) {

@@ -89,7 +89,7 @@ func (r *Reader) CancelledBatches() ([]Batch, error) {
 // CompleteTimeline gives an ended execution its last timeline chunk, unless it has one. One
 // that is not there, or not ended, is left alone.
 func (t *Tx) CompleteTimeline(no int64, data []byte) error {
-	_, err := t.c.Exec(`UPDATE outcome SET timeline = ?2 WHERE execution = ?1 AND timeline IS NULL`, no, bytesArg(data))
+	_, err := t.c.Exec(`UPDATE outcome SET timeline = ?2 WHERE execution = ?1 AND timeline IS NULL`, no, t.seal(kindTimeline, rowKey{no}, data))
 	if err != nil {
 		return fmt.Errorf("complete timeline: %w", err)
 	}

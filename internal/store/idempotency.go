@@ -26,7 +26,7 @@ func (t *Tx) InsertIdempotency(i *Idempotency, expiredMs int64) error {
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
  ON CONFLICT (hash) DO UPDATE SET body_hash = excluded.body_hash, status = excluded.status, kind = excluded.kind,
   resource = excluded.resource, created_ms = excluded.created_ms WHERE idempotency.created_ms < ?9`,
-		i.Hash, i.Account, int64(i.Environment), i.BodyHash, int64(i.Status), i.Kind, i.Resource[:], i.CreatedMs, expiredMs)
+		i.Hash, i.Account, int64(i.Environment), t.sealHash(i.BodyHash), int64(i.Status), i.Kind, i.Resource[:], i.CreatedMs, expiredMs)
 }
 
 // FindIdempotency reads the row of a hash, made at or after expiredMs. Errors: ErrNotFound.
@@ -34,7 +34,7 @@ func (r *Reader) FindIdempotency(hash []byte, expiredMs int64) (i Idempotency, e
 	err = r.one(`SELECT hash, account, environment, body_hash, status, kind, resource, created_ms FROM idempotency
  WHERE hash = ?1 AND created_ms >= ?2`, func(row Row) {
 		i = Idempotency{
-			Hash: row.Bytes(0), Account: row.Int(1), Environment: chargehand.Environment(row.Int(2)), BodyHash: row.Bytes(3),
+			Hash: row.Bytes(0), Account: row.Int(1), Environment: chargehand.Environment(row.Int(2)), BodyHash: r.openHash(row.Bytes(3)),
 			Status: int(row.Int(4)), Kind: row.Text(5), CreatedMs: row.Int(7),
 		}
 		copy(i.Resource[:], row.Bytes(6))

@@ -18,7 +18,7 @@ type JournalRow struct {
 // AppendJournal inserts one event. ErrConflict: the execution has that seq already.
 func (t *Tx) AppendJournal(j *JournalRow) error {
 	err := t.c.Send("append journal", `INSERT INTO journal (execution, seq, event, event_blob, event_size, digest)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, j.Execution, j.Seq, bytesArg(j.Event.Inline), bytesArg(j.Event.Blob), sizeArg(j.Event), int64(j.Digest))
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, j.Execution, j.Seq, t.seal(kindJournal, rowKey{j.Execution, j.Seq}, j.Event.Inline), t.hide(j.Event.Blob), sizeArg(j.Event), int64(j.Digest))
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (r *Reader) Journal(no, afterSeq int64, row func(*JournalRow) error) error 
 	var j JournalRow
 	err := r.c.Query(`SELECT seq, event, event_blob, event_size, digest FROM journal
  WHERE execution = ?1 AND seq > ?2 ORDER BY seq`, func(rw Row) error {
-		j = JournalRow{Execution: no, Seq: rw.Int(0), Event: rowPayload(rw, 1), Digest: uint64(rw.Int(4))}
+		j = JournalRow{Execution: no, Seq: rw.Int(0), Event: r.payload(rw, 1, kindJournal, rowKey{no, rw.Int(0)}), Digest: uint64(rw.Int(4))}
 		return row(&j)
 	}, no, afterSeq)
 	if err != nil {
@@ -69,7 +69,8 @@ func (t *Tx) PutCheckpoint(c *Checkpoint) error {
 		return err
 	}
 	err := t.c.Send("put checkpoint", `INSERT INTO checkpoint (execution, seq, revision, state, state_blob, state_size)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, c.Execution, c.Seq, int64(c.Revision), bytesArg(c.State.Inline), bytesArg(c.State.Blob), sizeArg(c.State))
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, c.Execution, c.Seq, int64(c.Revision),
+		t.seal(kindCheckpoint, rowKey{c.Execution, c.Seq}, c.State.Inline), t.hide(c.State.Blob), sizeArg(c.State))
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (t *Tx) DropCheckpoint(no int64) error {
 // Checkpoint reads the checkpoint of an execution. Errors: ErrNotFound if it has none.
 func (r *Reader) Checkpoint(no int64) (c Checkpoint, err error) {
 	err = r.one(`SELECT seq, revision, state, state_blob, state_size FROM checkpoint WHERE execution = ?1`, func(row Row) {
-		c = Checkpoint{Execution: no, Seq: row.Int(0), Revision: int(row.Int(1)), State: rowPayload(row, 2)}
+		c = Checkpoint{Execution: no, Seq: row.Int(0), Revision: int(row.Int(1)), State: r.payload(row, 2, kindCheckpoint, rowKey{no, row.Int(0)})}
 	}, no)
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("read checkpoint: %w", err)
@@ -106,14 +107,14 @@ func (r *Reader) Checkpoint(no int64) (c Checkpoint, err error) {
 // of a finished execution is in its Outcome.
 func (t *Tx) AppendTimelineChunk(no int64, data []byte) error {
 	return t.c.Send("append timeline chunk", `INSERT INTO timeline_chunk (execution, chunk, data)
- SELECT ?1, COALESCE(MAX(chunk), 0) + 1, ?2 FROM timeline_chunk WHERE execution = ?1`, no, data)
+ SELECT ?1, COALESCE(MAX(chunk), 0) + 1, ?2 FROM timeline_chunk WHERE execution = ?1`, no, t.seal(kindTimeline, rowKey{no}, data))
 }
 
 // PutTimelineChunk adds the chunk with that number, unless the execution has it already, or
 // is gone. It is for callers that may be repeated.
 func (t *Tx) PutTimelineChunk(no, number int64, data []byte) error {
 	return t.c.Send("put timeline chunk", `INSERT INTO timeline_chunk (execution, chunk, data)
- SELECT no, ?2, ?3 FROM execution WHERE no = ?1 ON CONFLICT (execution, chunk) DO NOTHING`, no, number, data)
+ SELECT no, ?2, ?3 FROM execution WHERE no = ?1 ON CONFLICT (execution, chunk) DO NOTHING`, no, number, t.seal(kindTimeline, rowKey{no}, data))
 }
 
 // DropTimelineChunks deletes all chunks but the newest keep ones.
@@ -127,8 +128,9 @@ func (t *Tx) DropTimelineChunks(no int64, keep int) error {
 func (r *Reader) TimelineChunks(no int64) ([][]byte, error) {
 	var chunks [][]byte
 	err := r.c.Query(`SELECT data FROM timeline_chunk WHERE execution = ?1 ORDER BY chunk`, func(row Row) error {
-		chunks = append(chunks, row.Bytes(0))
-		return nil
+		chunk, err := r.open(kindTimeline, rowKey{no}, row.Bytes(0))
+		chunks = append(chunks, chunk)
+		return err
 	}, no)
 	if err != nil {
 		return nil, fmt.Errorf("read timeline chunks: %w", err)

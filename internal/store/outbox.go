@@ -48,9 +48,13 @@ func scanOutboxExecution(r Row, at int, m *OutboxMessage) {
 
 // InsertOutboxMessage inserts m and sets m.No. The execution is not looked up.
 func (t *Tx) InsertOutboxMessage(m *OutboxMessage) (err error) {
+	var reason any
+	if m.Reason != "" {
+		reason = t.seal(kindReason, rowKey{m.Execution}, []byte(m.Reason))
+	}
 	m.No, err = t.insert("insert outbox message",
 		`INSERT INTO outbox (execution, kind, reason, report, due_ms) VALUES (?1, ?2, ?3, ?4, ?5)`,
-		m.Execution, int64(m.Kind), textArg(m.Reason), m.Report, m.DueMs)
+		m.Execution, int64(m.Kind), reason, m.Report, m.DueMs)
 	return err
 }
 
@@ -102,7 +106,7 @@ func (t *Tx) LeaseOutbox(kinds []OutboxKind, nowMs, untilMs int64, limit int) ([
 		return t.c.Query(fmt.Sprintf(`UPDATE outbox SET due_ms = ?%d WHERE no IN (%s)
  RETURNING no, execution, kind, reason, report, `+outboxExecution, len(args)+1, list), func(r Row) error {
 			m := OutboxMessage{
-				No: r.Int(0), Execution: r.Int(1), Kind: OutboxKind(r.Int(2)), Reason: r.Text(3), Report: r.Int(4), DueMs: untilMs,
+				No: r.Int(0), Execution: r.Int(1), Kind: OutboxKind(r.Int(2)), Reason: t.reason(kindReason, rowKey{r.Int(1)}, r.Bytes(3)), Report: r.Int(4), DueMs: untilMs,
 			}
 			scanOutboxExecution(r, 5, &m)
 			leased[m.No] = m

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -19,6 +20,13 @@ type Definition struct {
 	Resources []byte // plan.EncodePins; nil for none
 }
 
+// key is what the row is found by.
+func (d *Definition) key() rowKey {
+	var digest [16]byte
+	copy(digest[:], d.Digest)
+	return rowKey{d.Account, int64(binary.BigEndian.Uint64(digest[:])), int64(binary.BigEndian.Uint64(digest[8:]))}
+}
+
 // PutDefinition inserts d unless the account has that digest, and sets d.No either way.
 func (t *Tx) PutDefinition(d *Definition) error {
 	find := func() error {
@@ -29,7 +37,7 @@ func (t *Tx) PutDefinition(d *Definition) error {
 		return err
 	}
 	d.No, err = t.insert("insert definition", `INSERT INTO definition (account, digest, media_type, source, resources)
- VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, digest) DO NOTHING`, d.Account, d.Digest, d.MediaType, d.Source, bytesArg(d.Resources))
+ VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, digest) DO NOTHING`, d.Account, d.Digest, d.MediaType, t.seal(kindDefinition, d.key(), d.Source), t.seal(kindResources, d.key(), d.Resources))
 	if err == nil && d.No == 0 {
 		return find() // another node has just inserted it
 	}
@@ -38,11 +46,15 @@ func (t *Tx) PutDefinition(d *Definition) error {
 
 // Definition reads a definition by its number. Errors: ErrNotFound.
 func (r *Reader) Definition(no int64) (d Definition, err error) {
+	in := opener{r: r}
 	err = r.one(`SELECT no, account, digest, media_type, source, resources FROM definition WHERE no = ?1`, func(row Row) {
-		d = Definition{
-			No: row.Int(0), Account: row.Int(1), Digest: row.Bytes(2), MediaType: row.Text(3), Source: row.Bytes(4), Resources: row.Bytes(5),
-		}
+		d = Definition{No: row.Int(0), Account: row.Int(1), Digest: row.Bytes(2), MediaType: row.Text(3)}
+		in.key = d.key()
+		d.Source, d.Resources = in.open(kindDefinition, row.Bytes(4)), in.open(kindResources, row.Bytes(5))
 	}, no)
+	if err == nil {
+		err = in.err
+	}
 	if err != nil {
 		return Definition{}, fmt.Errorf("read definition: %w", err)
 	}

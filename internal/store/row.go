@@ -50,15 +50,6 @@ func scanID[K any](r Row, col int, id *chargehand.ID[K]) {
 	copy(id[:], r.Bytes(col))
 }
 
-// rowPayload reads a payload from its three columns: inline, blob, size.
-func rowPayload(r Row, col int) Payload {
-	if blob := r.Bytes(col + 1); blob != nil {
-		return Payload{Blob: blob, Size: r.Int(col + 2)}
-	}
-	inline := r.Bytes(col)
-	return Payload{Inline: inline, Size: int64(len(inline))}
-}
-
 // one runs a query that has at most one row and returns ErrNotFound for none.
 func (r *Reader) one(query string, row func(Row), args ...any) error {
 	found := false

@@ -212,7 +212,7 @@ func (t *Tx) PutMatch(m Match) error {
 	}
 	err := t.c.Send("put match", `INSERT INTO schedule_match (schedule, number, state, state_blob, state_size, starter)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
-		m.Schedule, m.Number, inline, bytesArg(m.State.Blob), sizeArg(m.State), m.Starter)
+		m.Schedule, m.Number, t.seal(kindMatch, rowKey{m.Schedule, m.Number}, inline), t.hide(m.State.Blob), sizeArg(m.State), m.Starter)
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (t *Tx) dropMatches(query string, args ...any) error {
 // Matches reads the matches of a schedule, by number.
 func (r *Reader) Matches(schedule int64) (list []Match, err error) {
 	err = r.c.Query(`SELECT number, state, state_blob, state_size, starter FROM schedule_match WHERE schedule = ?1 ORDER BY number`, func(row Row) error {
-		list = append(list, Match{Schedule: schedule, Number: row.Int(0), State: rowPayload(row, 1), Starter: row.Int(4)})
+		list = append(list, Match{Schedule: schedule, Number: row.Int(0), State: r.payload(row, 1, kindMatch, rowKey{schedule, row.Int(0)}), Starter: row.Int(4)})
 		return nil
 	}, schedule)
 	if err != nil {

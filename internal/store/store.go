@@ -71,8 +71,9 @@ type Row interface {
 
 // Store is the queries over a DB.
 type Store struct {
-	db     DB
-	failed atomic.Pointer[func([]Failure)]
+	db      DB
+	failed  atomic.Pointer[func([]Failure)]
+	sealing atomic.Pointer[sealing]
 }
 
 // Failure is an execution that has ended in error: by a fault, or because it was cancelled.
@@ -93,8 +94,9 @@ func New(db DB) *Store { return &Store{db: db} }
 // Update runs fn in a durable write transaction (see DB.Update).
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
 	var failures []Failure
+	sealing := s.sealing.Load()
 	err := s.db.Update(ctx, func(c Conn) error {
-		tx := Tx{Reader: Reader{c}}
+		tx := Tx{Reader: Reader{c, sealing}}
 		err := fn(&tx)
 		failures = tx.failures
 		return err
@@ -109,7 +111,8 @@ func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
 
 // View runs fn on a snapshot (see DB.View).
 func (s *Store) View(ctx context.Context, fn func(*Reader) error) error {
-	return s.db.View(ctx, func(c Conn) error { return fn(&Reader{c}) })
+	sealing := s.sealing.Load()
+	return s.db.View(ctx, func(c Conn) error { return fn(&Reader{c, sealing}) })
 }
 
 // Compact, Backup and Close: see DB.
@@ -118,7 +121,10 @@ func (s *Store) Backup(ctx context.Context, path string) error { return s.db.Bac
 func (s *Store) Close() error                                  { return s.db.Close() }
 
 // Reader holds the queries; one file per resource.
-type Reader struct{ c Conn }
+type Reader struct {
+	c       Conn
+	sealing *sealing // nil: nothing sealed can be read
+}
 
 // Tx is a Reader that can write.
 type Tx struct {

@@ -49,7 +49,7 @@ func put(t *testing.T, s *blob.Store, content []byte) blob.Digest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d != sha256.Sum256(content) || size != int64(len(content)) {
+	if d.Sum != sha256.Sum256(content) || size != int64(len(content)) {
 		t.Fatalf("Put says %s and %d bytes, want %x and %d", d, size, sha256.Sum256(content), len(content))
 	}
 	return d
@@ -184,7 +184,7 @@ func protect(t *testing.T, open Opener) {
 	calls := 0
 	s = open(t, func(ctx context.Context, d blob.Digest, size int64) error {
 		calls++
-		if want := sha256.Sum256([]byte("protected")); d != want || size != 9 {
+		if want := sha256.Sum256([]byte("protected")); d.Sum != want || size != 9 {
 			t.Errorf("Protect for %s and %d bytes", d, size)
 		}
 		switch calls {
@@ -236,15 +236,19 @@ func list(t *testing.T, open Opener) {
 	for n := range 300 {
 		want[put(t, s, noise(n))] = int64(n)
 	}
-	var last blob.Digest
+	var last blob.Name
 	all := entries(t, s)
 	for i, c := range all {
-		if i > 0 && bytes.Compare(c.Digest[:], last[:]) <= 0 {
-			t.Errorf("%s is listed after %s", c.Digest, last)
+		if i > 0 && bytes.Compare(c.Name, last) <= 0 {
+			t.Errorf("%s is listed after %s", c.Name, last)
 		}
-		last = c.Digest
-		if size, ok := want[c.Digest]; !ok || size != c.Size {
-			t.Errorf("listed %s with %d bytes, want %d (known: %v)", c.Digest, c.Size, size, ok)
+		last = c.Name
+		d, err := s.Digest(c.Name)
+		if name, nameErr := s.Name(d); err != nil || nameErr != nil || !name.Equal(c.Name) {
+			t.Errorf("%s is the name of %s (%v), whose name is %s (%v)", c.Name, d, err, name, nameErr)
+		}
+		if size, ok := want[d]; !ok || size != c.Size {
+			t.Errorf("listed %s with %d bytes, want %d (known: %v)", d, c.Size, size, ok)
 		}
 		if age := time.Since(c.Modified); age < -time.Minute || age > time.Hour {
 			t.Errorf("modified %v ago", age)
@@ -318,7 +322,7 @@ func concurrent(t *testing.T, open Opener) {
 
 func missing(t *testing.T, open Opener) {
 	s := open(t, nil)
-	d := blob.Digest(sha256.Sum256([]byte("never stored")))
+	d := blob.Digest{Sum: sha256.Sum256([]byte("never stored"))}
 	if _, err := s.Open(t.Context(), d, 0, -1); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("Open: %v", err)
 	}

@@ -125,6 +125,10 @@ func (fx *fixture) openStore() {
 		fx.db = fx.wrap(db)
 	}
 	fx.store = store.New(fx.db)
+	if os.Getenv("CHARGEHAND_ENCRYPT") == "all" { // as a server takes it: the suite holds either way
+		fx.sealer.SealAll()
+		fx.store.SetSealer(fx.sealer, true, slog.New(fx.log))
+	}
 }
 
 func (fx *fixture) config() Config {

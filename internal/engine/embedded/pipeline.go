@@ -96,6 +96,7 @@ func (e *Engine) failExecution(s *writeSet, f *machine.Fault) {
 // assemble completes the write set after the events: it pulls in events and ends of children,
 // decides the state of the row, and moves what is too large for a row into the blob store.
 func (e *Engine) assemble(ctx context.Context, s *writeSet) error {
+	s.filterSealer = s.inst.secrets.FilterSealer(e.config.Sealer)
 	if err := e.pullExternal(s); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (s *writeSet) writeSubscriptions(tx *store.Tx) error {
 		}
 		row := sub.Subscription
 		row.Execution = s.inst.no
-		if err := eventstream.Write(tx, &row, sub.wanted.Filters, s.inst.secrets.Sealer(), sub.caughtUp); err != nil {
+		if err := eventstream.Write(tx, &row, sub.wanted.Filters, s.filterSealer, sub.caughtUp); err != nil {
 			return err
 		}
 		s.subscriptions = append(s.subscriptions, row)

@@ -9,6 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -31,14 +32,15 @@ type writeSet struct {
 	inTx         func(tx *store.Tx, executionNo int64) error
 	fromSeq      int64 // of the last event before this write set
 
-	journal     []store.JournalRow
-	startTimers []store.Timer
-	stopTimers  []uint64
-	files       []chargehand.FileID // that become visible
-	checkpoint  *store.Checkpoint
-	dropJournal bool // the checkpoint becomes authoritative
-	chunk       []byte
-	end         *engine.End
+	journal      []store.JournalRow
+	startTimers  []store.Timer
+	stopTimers   []uint64
+	files        []chargehand.FileID // that become visible
+	checkpoint   *store.Checkpoint
+	dropJournal  bool           // the checkpoint becomes authoritative
+	filterSealer *secret.Sealer // hides the filters of subscriptions; nil: they may be seen
+	chunk        []byte
+	end          *engine.End
 
 	// What the events command.
 	activities     []machine.Command

@@ -42,7 +42,7 @@ type Dial struct {
 	TLSServerName              string
 	TLSDisableHostVerification bool
 
-	// Sealer seals what may hold secrets; nil: such payloads cannot be written or read.
+	// Sealer seals what may hold secrets, or everything; nil: such payloads cannot be written or read.
 	Sealer *secret.Sealer
 	// Storage keeps large payloads outside of histories; nil: everything stays inline.
 	Storage      converter.StorageDriver
@@ -58,9 +58,10 @@ func Connect(d Dial) (client.Client, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
+	data := newConverter(d.Sealer)
 	options := client.Options{
 		HostPort: d.Address, Namespace: d.Namespace, Logger: sdklog.NewStructuredLogger(d.Log),
-		Interceptors: d.Interceptors, MetricsHandler: d.Metrics, DataConverter: newConverter(d.Sealer),
+		Interceptors: d.Interceptors, MetricsHandler: d.Metrics, DataConverter: data, FailureConverter: newFailureConverter(d.Sealer, data),
 	}
 	if d.Storage != nil {
 		options.ExternalStorage = converter.ExternalStorage{

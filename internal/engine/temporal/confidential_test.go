@@ -10,6 +10,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
+	sdk "go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/chargehand/chargehand"
@@ -204,6 +205,74 @@ func TestUnreadableConfidentialCall(t *testing.T) {
 			if reason == confidential || open == confidential {
 				t.Errorf("%s, confidential %t: %q, in the open: %t", part, confidential, got.Fault.Detail, open)
 			}
+		}
+	}
+}
+
+// TestSealingAll: with everything sealed, no payload and no text of a failure is in the open, and what was written
+// before, or is sealed for its execution, is read.
+func TestSealingAll(t *testing.T) {
+	t.Parallel()
+	keys := secret.NewKeys()
+	off, on := secret.NewSealer(keys), secret.NewSealer(keys)
+	on.SealAll()
+	c := newConverter(on)
+	a := call{Execution: chargehand.ExecutionID{1}, Args: []byte(`"` + secretText + `"`)}
+	confidential := a
+	confidential.Confidential = true
+	for name, value := range map[string]any{"call": a, "confidential call": confidential, "text": secretText, "bytes": []byte(secretText)} {
+		list, err := c.ToPayloads(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := proto.Marshal(list)
+		if err != nil || bytes.Contains(written, []byte(secretText)) || bytes.Contains(written, []byte(base64.StdEncoding.EncodeToString([]byte(secretText)))) {
+			t.Errorf("%s: %v, %s", name, err, written)
+		}
+		if got := string(list.Payloads[0].Metadata[converter.MetadataEncoding]); (got == sealedEncoding) != (name == "confidential call") {
+			t.Errorf("%s is sealed as %s", name, got)
+		}
+		for reader, d := range map[string]converter.DataConverter{"on": c, "off": newConverter(off)} {
+			switch value.(type) {
+			case call:
+				var back call
+				if err := d.FromPayloads(list, &back); err != nil || string(back.Args) != string(a.Args) {
+					t.Errorf("%s, read with sealing %s: %+v, %v", name, reader, back, err)
+				}
+			case string:
+				var back string
+				if err := d.FromPayloads(list, &back); err != nil || back != secretText {
+					t.Errorf("%s, read with sealing %s: %s, %v", name, reader, back, err)
+				}
+			}
+		}
+		var back any
+		if err := newConverter(secret.NewSealer(secret.NewKeys())).FromPayloads(list, &back); err == nil {
+			t.Errorf("%s opens with the keys of another installation", name)
+		}
+		list.Payloads[0].Data[len(list.Payloads[0].Data)-1] ^= 1
+		if err := c.FromPayloads(list, &back); err == nil {
+			t.Errorf("%s opens although a bit is another one", name)
+		}
+	}
+	before, err := newConverter(off).ToPayloads(secretText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back string
+	if err := c.FromPayloads(before, &back); err != nil || back != secretText {
+		t.Errorf("what was written before: %s, %v", back, err)
+	}
+
+	failures := newFailureConverter(on, c)
+	failure := failures.ErrorToFailure(sdk.NewApplicationError(secretText, "kind", secretText))
+	written, err := proto.Marshal(failure)
+	if err != nil || bytes.Contains(written, []byte(secretText)) {
+		t.Errorf("a failure is written as %s, %v", written, err)
+	}
+	for name, s := range map[string]*secret.Sealer{"on": on, "off": off} {
+		if got := newFailureConverter(s, newConverter(s)).FailureToError(failure); got == nil || !strings.Contains(got.Error(), secretText) {
+			t.Errorf("a failure, read with sealing %s: %v", name, got)
 		}
 	}
 }

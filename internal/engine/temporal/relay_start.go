@@ -126,11 +126,9 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 	if err != nil {
 		return started{}, missing("batch", err)
 	}
-	input := row.Input.Inline
-	if row.Input.Blob != nil {
-		if input, err = r.Blobs.Get(ctx, row.Input.Blob); err != nil {
-			return started{}, missing("input", err)
-		}
+	input, err := engine.ReadPayload(ctx, r.Blobs, row.Input)
+	if err != nil {
+		return started{}, missing("input", err)
 	}
 	secrets, err := r.pin(ctx, row, o.secret)
 	if err != nil {

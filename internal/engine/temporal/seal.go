@@ -7,6 +7,8 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
+	sdk "go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
@@ -31,14 +33,14 @@ type sealing struct{ sealer *secret.Sealer }
 
 // newConverter is the data converter of all clients. With a nil sealer nothing can be sealed or opened.
 func newConverter(s *secret.Sealer) converter.DataConverter {
-	return converter.NewCompositeDataConverter(
+	return converter.NewCodecDataConverter(converter.NewCompositeDataConverter(
 		sealing{s},
 		converter.NewNilPayloadConverter(), converter.NewByteSlicePayloadConverter(),
 		converter.NewProtoJSONPayloadConverter(), converter.NewProtoPayloadConverter(), converter.NewJSONPayloadConverter(),
-	)
+	), wholePayloads{s})
 }
 
-var errNoSealer = errors.New("the payload holds secrets, and there is no master key here")
+var errNoSealer = errors.New("the payload is sealed, or holds secrets, and there is no master key here")
 
 // ToPayload implements converter.PayloadConverter. nil: the value need not be sealed.
 func (s sealing) ToPayload(value any) (*commonpb.Payload, error) {
@@ -87,3 +89,64 @@ func (s sealing) ToString(*commonpb.Payload) string { return "[sealed]" }
 
 // Encoding implements converter.PayloadConverter.
 func (s sealing) Encoding() string { return sealedEncoding }
+
+// sealedWhole marks a payload that was sealed as a whole, because everything is. It is in histories: it never changes.
+const sealedWhole = "binary/chargehand-sealed-whole"
+
+// kindPayload is what such a payload is sealed as. Which workflow it belongs to is not known here, so it is not tied to
+// one: who can write into Temporal's database can exchange payloads.
+const kindPayload = "payload of Temporal"
+
+// wholePayloads seals payloads of every kind, if everything is sealed, and opens them. It is a converter.PayloadCodec.
+type wholePayloads struct{ sealer *secret.Sealer }
+
+// Encode implements converter.PayloadCodec.
+func (w wholePayloads) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	if !w.sealer.SealsAll() {
+		return payloads, nil
+	}
+	sealed := make([]*commonpb.Payload, len(payloads))
+	for i, p := range payloads {
+		if string(p.GetMetadata()[converter.MetadataEncoding]) == sealedEncoding {
+			sealed[i] = p // it is tied to its execution already
+			continue
+		}
+		data, err := proto.Marshal(p)
+		if err != nil {
+			return nil, fmt.Errorf("encode payload: %w", err)
+		}
+		sealed[i] = &commonpb.Payload{
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(sealedWhole)},
+			Data:     w.sealer.SealColumn(nil, kindPayload, nil, data),
+		}
+	}
+	return sealed, nil
+}
+
+// Decode implements converter.PayloadCodec. Errors: secret.ErrSealed.
+func (w wholePayloads) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	opened := make([]*commonpb.Payload, len(payloads))
+	for i, p := range payloads {
+		if string(p.GetMetadata()[converter.MetadataEncoding]) != sealedWhole {
+			opened[i] = p
+			continue
+		}
+		if w.sealer == nil {
+			return nil, errNoSealer
+		}
+		data, err := w.sealer.OpenColumn(kindPayload, nil, p.GetData())
+		if err != nil {
+			return nil, fmt.Errorf("open payload: %w", err)
+		}
+		opened[i] = new(commonpb.Payload)
+		if err := proto.Unmarshal(data, opened[i]); err != nil {
+			return nil, errors.New("open payload: it is none")
+		}
+	}
+	return opened, nil
+}
+
+// newFailureConverter seals the texts of failures too, if everything is sealed.
+func newFailureConverter(s *secret.Sealer, c converter.DataConverter) converter.FailureConverter {
+	return sdk.NewDefaultFailureConverter(sdk.DefaultFailureConverterOptions{DataConverter: c, EncodeCommonAttributes: s.SealsAll()})
+}

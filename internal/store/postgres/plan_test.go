@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/storetest"
@@ -225,6 +226,14 @@ func migrated(t *testing.T, pg *peer.Postgres, used chan string) string {
 	}
 	pg.Exec(t, "postgres", text)
 	return address
+}
+
+func TestStoreSealed(t *testing.T) {
+	pg := server(t)
+	used := make(chan string, 1000)
+	storetest.RunSealed(t, func(t *testing.T) store.DB {
+		return open(t, postgres.Options{URL: migrated(t, pg, used), Mode: postgres.Shared, Writers: 2})
+	}, secret.NewSealer(secret.NewKeys()))
 }
 
 // TestStore runs the suite in both modes, and then looks at the plans of its statements.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 	"github.com/chargehand/chargehand/internal/store/storetest"
@@ -90,6 +91,10 @@ var whole = map[string]string{
 var template = storetest.Template{Open: func(path string) (store.DB, error) {
 	return sqlite.Open(sqlite.Options{Path: path, Owner: true})
 }}
+
+func TestStoreSealed(t *testing.T) {
+	storetest.RunSealed(t, func(t *testing.T) store.DB { return template.New(t) }, secret.NewSealer(secret.NewKeys()))
+}
 
 // TestStore runs the suite, and then asks SQLite for its plan of every statement that
 // package store has used: each must go through an index, so that none gets slower with the

@@ -27,7 +27,7 @@ var eventTests = map[string]func(*fixture){
 }
 
 func event(dedupe, kind string) store.Event {
-	e := store.Event{Account: 1, Environment: chargehand.Live, Type: kind, Source: "https://example.com", Data: inline(`{"type":"` + kind + `"}`)}
+	e := store.Event{Account: 1, Environment: chargehand.Live, Type: kind, Data: inline(`{"type":"` + kind + `"}`)}
 	copy(e.Dedupe[:], dedupe)
 	return e
 }
@@ -61,7 +61,7 @@ func (f *fixture) events(after, last int64, limit int, types ...string) (list []
 
 func eventNumbers(f *fixture) {
 	first, second := event("1", "a"), event("2", "b")
-	second.Subject, second.Data, second.Origin, second.Starter = "s", f.blobPayload(4, 1<<19), chargehand.ExecutionID{7}, 5
+	second.Data, second.Origin, second.Starter = f.blobPayload(4, 1<<19), chargehand.ExecutionID{7}, 5
 	list := []store.Event{first, second}
 	f.update(func(tx *store.Tx) error {
 		added, err := tx.InsertEvents(list, startMs)

@@ -505,7 +505,7 @@ CREATE TABLE outbox (
     report    BIGINT NOT NULL,   -- of a grant: number of the state report that it answers
     due_ms    BIGINT NOT NULL,   -- end of the lease of the process that delivers it
     kind      SMALLINT NOT NULL, -- store.OutboxKind
-    reason    TEXT COLLATE "C"   -- of a cancellation
+    reason    BYTEA              -- of a cancellation, as UTF-8
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 -- LeaseOutbox, OutboxDue, OldestOutboxMs, CountOutbox.
 CREATE INDEX outbox_due ON outbox (due_ms, no);
@@ -564,7 +564,7 @@ CREATE TABLE blob (
     refs      BIGINT NOT NULL DEFAULT 0 CHECK (refs >= 0),
     unused_ms BIGINT NOT NULL DEFAULT 0,   -- when it was seen without references; 0: it was not
     deleting  SMALLINT NOT NULL DEFAULT 0, -- 1: its content is being deleted, new references are refused
-    digest    BYTEA PRIMARY KEY NOT NULL CHECK (length(digest) = 32)
+    digest    BYTEA PRIMARY KEY NOT NULL CHECK (length(digest) IN (32, 33))
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 -- StampUnusedBlobs, StartBlobDeletion, BlobsToDelete.
 CREATE INDEX blob_unused ON blob (deleting, unused_ms) WHERE refs = 0;
@@ -634,8 +634,6 @@ CREATE TABLE event (
     environment SMALLINT NOT NULL,
     dedupe      BYTEA NOT NULL CHECK (length(dedupe) = 16), -- equal in two events of a stream: they are the same
     type        TEXT COLLATE "C" NOT NULL,
-    source      TEXT COLLATE "C",
-    subject     TEXT COLLATE "C",
     origin      BYTEA,                                      -- id of the execution that emitted it
     data_blob   BYTEA,
     data        BYTEA,                                      -- the envelope, a CloudEvent in JSON

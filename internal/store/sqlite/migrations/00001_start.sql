@@ -494,7 +494,7 @@ CREATE TABLE outbox (
     no        INTEGER PRIMARY KEY AUTOINCREMENT,
     execution INTEGER NOT NULL,
     kind      INTEGER NOT NULL, -- store.OutboxKind
-    reason    TEXT,             -- of a cancellation
+    reason    BLOB,             -- of a cancellation, as UTF-8
     report    INTEGER NOT NULL, -- of a grant: number of the state report that it answers
     due_ms    INTEGER NOT NULL  -- end of the lease of the process that delivers it
 ) STRICT;
@@ -551,7 +551,7 @@ CREATE INDEX idempotency_created ON idempotency (created_ms);
 
 -- A row is a content in the blob store. Rows of other tables that name its digest are counted in refs.
 CREATE TABLE blob (
-    digest    BLOB PRIMARY KEY NOT NULL CHECK (length(digest) = 32),
+    digest    BLOB PRIMARY KEY NOT NULL CHECK (length(digest) IN (32, 33)),
     size      INTEGER NOT NULL,
     refs      INTEGER NOT NULL DEFAULT 0 CHECK (refs >= 0),
     unused_ms INTEGER NOT NULL DEFAULT 0, -- when it was seen without references; 0: it was not
@@ -621,8 +621,6 @@ CREATE TABLE event (
     received_ms INTEGER NOT NULL,
     dedupe      BLOB NOT NULL CHECK (length(dedupe) = 16), -- equal in two events of a stream: they are the same
     type        TEXT NOT NULL,
-    source      TEXT,
-    subject     TEXT,
     origin      BLOB,                                      -- id of the execution that emitted it
     data_blob   BLOB,
     data_size   INTEGER,
