@@ -211,7 +211,7 @@ type ListAudit struct {
 }
 
 // auditExamined bounds the entries that a page looks at where it has several filters, of which an index serves one.
-const auditExamined = 2_000
+const auditExamined = 500
 
 // ListAudit lists entries of the audit log, newest first. In test these are the ones of test. A page with several
 // filters looks at no more than auditExamined entries; it may be short, and have a cursor.
