@@ -39,7 +39,7 @@ export class Admin {
     return admin;
   }
 
-  /** Invites a person, who may look at everything: the link that they get. */
+  /** Invites a viewer: the link that they get. */
   async invite(person: Person): Promise<string> {
     const answer = await this.#post("/users", {
       email: person.email,
@@ -73,7 +73,7 @@ export class Admin {
   }
 }
 
-/** What a program without a browser is told before a person types its code. */
+/** The answer to a program without a browser, for which a person types a code. */
 export interface DeviceCode {
   device_code: string;
   user_code: string;
