@@ -58,6 +58,7 @@ const (
 	CodeInsufficientScope   Code = "insufficient_scope" // 403
 	CodeFreshSignInRequired Code = "fresh_sign_in_required"
 	CodeCrossOrigin         Code = "cross_origin"
+	CodeNotInvited          Code = "not_invited"
 	CodeHTTPSRequired       Code = "https_required"
 	CodeAddressNotAllowed   Code = "address_not_allowed"
 
@@ -72,6 +73,8 @@ const (
 	CodeUserNotFound      Code = "user_not_found"
 	CodeGroupNotFound     Code = "group_not_found"
 	CodeGrantNotFound     Code = "grant_not_found"
+	CodePasskeyNotFound   Code = "passkey_not_found"
+	CodeProviderNotFound  Code = "provider_not_found"
 	CodeSessionNotFound   Code = "session_not_found"
 	CodeProblemNotFound   Code = "problem_not_found"
 	CodeRouteNotFound     Code = "route_not_found"

@@ -41,6 +41,7 @@ type args struct {
 	lines         bool              // JSON Lines are asked for
 	outline       bool              // of the input of a workflow
 	graphAs       string            // form of a graph: json, mermaid or dot
+	verify        bool              // the session is to be made fresh
 }
 
 // parameter is a query parameter or header that routes share: how it is read, and what the

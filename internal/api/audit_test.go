@@ -18,7 +18,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		audit.AccountCreated: true, audit.AccountRenamed: true, audit.MasterKeyExchanged: true,
 	}
 	for _, e := range endpoints() {
-		reads := e.method == http.MethodGet
+		reads := e.method == http.MethodGet && !e.browsed // links by which a browser signs in change something
 		if (len(e.audits) > 0) == (e.unaudited != "") && !reads || reads && (e.audits != nil || e.unaudited != "") {
 			t.Errorf("%s %s audits %q, and the reason why not is %q", e.method, e.path, e.audits, e.unaudited)
 		}

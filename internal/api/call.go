@@ -40,12 +40,15 @@ type call struct {
 	group         chargehand.GroupID
 	grant         chargehand.GrantID
 	ownSession    chargehand.SessionID
+	passkey       chargehand.PasskeyID
 	name          string // version, name of a secret, or problem code
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself
 	begun bool        // the body was read from
 	whole bool        // the body was read to its end
 	value value.Value // the parsed body of a JSON route; nil: empty body
+
+	lang string // of the page that is answered
 
 	span trace.Span // nil: none
 
@@ -67,7 +70,7 @@ func (c *call) run() error {
 	if c.server.service == nil && (c.needsKey(rt) || rt != nil && (rt.signed || rt.enters)) {
 		return standbyError()
 	}
-	if rt != nil && rt.page {
+	if rt != nil && (rt.page || rt.browsed) {
 		c.route = rt // what goes wrong from here on is answered with a page
 	}
 	switch {

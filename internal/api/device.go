@@ -165,7 +165,7 @@ func deviceStepField(step string) page.Field {
 
 // deviceSignInPage signs a person in who opens the page without a session.
 func deviceSignInPage(q map[string]string) page.Content {
-	content := loginPage(q)
+	content := loginPage(q, signin.Methods{Password: true})
 	content.Page = page.DeviceSignIn
 	content.Fields = append([]page.Field{deviceStepField(deviceSignIn)}, content.Fields...)
 	return content

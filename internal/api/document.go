@@ -124,7 +124,7 @@ func (w *documentWriter) addParameters(op *huma.Operation, e *endpoint) {
 		schema := &huma.Schema{Type: "string"}
 		kind := paramKinds[name]
 		switch kind {
-		case workflowParam, versionParam, problemParam:
+		case workflowParam, versionParam, problemParam, providerParam:
 		case secretParam:
 			schema.MinLength, schema.MaxLength = count(1), count(200)
 		default:

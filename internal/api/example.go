@@ -45,6 +45,7 @@ const (
 	exampleGroupID     = "019c13f0-2b00-7e3f-9c5d-7a6b8c9d0e12"
 	exampleGrantID     = "019c13f0-3c00-7f40-8d6e-8b7c9d0e1f23"
 	exampleSessionID   = "019c13f2-7a10-7c02-a4d5-2e3f40516273"
+	examplePasskeyID   = "019c13f0-4d00-7a51-9e7f-9c8d0e1f2a34"
 	exampleAuditID     = "019c13f2-9b20-7a01-b3c4-1d2e3f405162"
 	exampleCursor      = "AZwT8x1AAAABnBPzHUB7Doo8L22eS1oh"
 
@@ -183,6 +184,7 @@ func examples() map[reflect.Type]any {
 	}
 	next := exampleCursor
 	all := map[reflect.Type]any{}
+	phone := passkeyView{ID: exampleID[chargehand.PasskeyID](examplePasskeyID), Name: "Phone", CreatedAt: created, LastUsedAt: started}
 	for _, v := range []any{
 		workflow, whole, execution, createdOne, run, upload, token, event, []cloudEvent{event},
 		workflowPage{Data: []Workflow{workflow}},
@@ -209,12 +211,13 @@ func examples() map[reflect.Type]any {
 		giveGrantBody{Group: exampleGroupID, Role: "operator", Namespace: "shop", Environments: []string{"live"}},
 		key, apiKeyPage{Data: []apiKey{key}},
 		secretPage{Data: []secret{listed}},
-		signInMethods{Password: true}, signed,
 		me{
 			User: seen, Grants: []grant{role}, Scopes: meScopes{Live: key.Scopes, Test: []string{"workflows:read"}}, Environments: []string{"live", "test"},
 			Version: "1.0.0",
 		},
 		patchMeBody{Name: "Ada Lovelace", Locale: pointTo("en")}, settings{"theme": "dark"}, ownSessionPage{Data: []ownSession{opened}},
+		signInMethods{Password: true, Passkeys: true, OIDC: []signInProvider{{"company", "Example Ltd."}}}, signed, passkeyOptions{Options: passkeyExample}, credentialBody{Credential: credentialExample},
+		addPasskeyBody{Name: "Phone", Credential: credentialExample}, phone, passkeyList{Data: []passkeyView{phone}},
 		setupBody{Token: "TOKEN", Name: "Ada Lovelace", Email: "ada@example.com", Password: "four words in a row"},
 		signInBody{Email: "ada@example.com", Password: "four words in a row"}, verifyBody{Password: "four words in a row"},
 		switchBody{Account: exampleAccountID}, invitationBody{Token: "TOKEN", Name: "Ada Lovelace", Password: "four words in a row"},
@@ -253,10 +256,19 @@ func withoutEntries(b batch) batch {
 	return b
 }
 
+// What browsers are given, and answer, with passkeys.
+var (
+	passkeyExample    = map[string]any{"challenge": "uLx8QpAJ0y1Qp7ZrV0p2nPq0E3yq7kYVt1cDOaW8m2Q", "rpId": "chargehand.example.com", "timeout": 300000, "userVerification": "preferred"}
+	credentialExample = map[string]any{
+		"id": "bG9uZyByYW5kb20gaWQ", "rawId": "bG9uZyByYW5kb20gaWQ", "type": "public-key",
+		"response": map[string]any{"clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0"},
+	}
+)
+
 // pathExamples are examples of the parameters of paths.
 var pathExamples = map[paramKind]any{
 	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, fileParam: exampleFileID,
-	userParam: exampleUserID, groupParam: exampleGroupID, grantParam: exampleGrantID,
+	userParam: exampleUserID, groupParam: exampleGroupID, grantParam: exampleGrantID, passkeyParam: examplePasskeyID, providerParam: "company",
 	keyParam: exampleKeyID, sessionParam: exampleSessionID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -32,7 +33,7 @@ func (f *fakeSignIn) session(from signin.Client) (*signin.Session, error) {
 	}, nil
 }
 
-func (f *fakeSignIn) Methods(context.Context) (signin.Methods, error) {
+func (f *fakeSignIn) Methods(context.Context, signin.Client) (signin.Methods, error) {
 	return signin.Methods{Setup: true, Password: true}, f.fail
 }
 func (f *fakeSignIn) Setup(_ context.Context, _ signin.Setup, from signin.Client) (*signin.Session, error) {
@@ -85,4 +86,35 @@ func (f *fakeSignIn) RedeemDevice(context.Context, string) (*signin.Redeemed, er
 	}
 	s, err := f.session(signin.Client{})
 	return &signin.Redeemed{Person: s.Person, Account: s.Account, Keys: []signin.IssuedKey{{ID: keyID, Environment: chargehand.Live, Key: goodKey, ExpiresAt: moment0}}}, err
+}
+func (f *fakeSignIn) BeginPasskeySignIn(from signin.Client) (signin.Ceremony, error) {
+	f.from = from
+	return signin.Ceremony{Options: []byte(`{"challenge":"AA"}`), Way: "way", Ends: moment0}, f.fail
+}
+func (f *fakeSignIn) PasskeySignIn(_ context.Context, _ string, _ []byte, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}
+func (f *fakeSignIn) VerifyPasskey(_ context.Context, _ *signin.Session, _ string, _ []byte, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
+}
+func (f *fakeSignIn) Passkeys(context.Context, *signin.Session) ([]signin.Passkey, error) {
+	return []signin.Passkey{f.passkey()}, f.fail
+}
+func (f *fakeSignIn) BeginPasskey(_ context.Context, _ *signin.Session, from signin.Client) (signin.Ceremony, error) {
+	return f.BeginPasskeySignIn(from)
+}
+func (f *fakeSignIn) AddPasskey(context.Context, *signin.Session, string, string, []byte, signin.Client) (signin.Passkey, error) {
+	return f.passkey(), f.fail
+}
+func (f *fakeSignIn) RemovePasskey(context.Context, *signin.Session, chargehand.PasskeyID) error {
+	return f.fail
+}
+func (f *fakeSignIn) passkey() signin.Passkey {
+	return signin.Passkey{ID: mustID[chargehand.PasskeyID]("0197a5c4-8888-7000-8000-000000000008"), Name: "Phone", CreatedAt: moment0}
+}
+func (f *fakeSignIn) BeginProvider(context.Context, string, string, *signin.Session) (signin.Departure, error) {
+	return signin.Departure{Address: "https://id.example.com/authorize", Way: "way", Ends: moment0}, f.fail
+}
+func (f *fakeSignIn) FinishProvider(_ context.Context, _, _ string, _ url.Values, _ *signin.Session, from signin.Client) (*signin.Session, error) {
+	return f.session(from)
 }

@@ -96,6 +96,18 @@ func (g *entrance) forwards(r *http.Request) bool {
 	return false
 }
 
+// site is the address of this server as the browser has it: as the operator says, and without that only on this
+// machine; nil: it is not known.
+func (g *entrance) site(r *http.Request) *url.URL {
+	if g.public != nil {
+		return &url.URL{Scheme: g.public.Scheme, Host: g.public.Host}
+	}
+	if host, _, _ := strings.Cut(strings.ToLower(r.Host), ":"); host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return &url.URL{Scheme: "http", Host: strings.ToLower(r.Host)}
+	}
+	return nil
+}
+
 // admit refuses what may not sign in at all. Codes: https_required, cross_origin, rate_limited.
 func (c *call) admit() error {
 	g := c.server.entrance
@@ -182,6 +194,7 @@ func (a *addressRate) take(address netip.Addr, now time.Time) (service.Rate, err
 const (
 	sessionCookie = "chargehand"
 	browserCookie = "chargehand-browser"
+	passkeyCookie = "chargehand-passkey" // of what is begun with a passkey
 )
 
 // cookieName is that of a cookie. Cookies know no ports, so that two servers on one machine need two names.

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,9 +30,9 @@ func pageEndpoints() []endpoint {
 		return e
 	}
 	return []endpoint{
-		one(get, "/setup", func(c *call) error { return c.drawPage(http.StatusOK, c.setupPage(nil)) }), one(post, "/setup", (*call).postSetup),
+		one(get, "/setup", func(c *call) error { return c.showForm(setupPage(nil)) }), one(post, "/setup", (*call).postSetup),
 		one(get, "/sign-in", (*call).signInPage), one(post, "/sign-in", (*call).postSignIn),
-		one(get, "/invitation", func(c *call) error { return c.drawPage(http.StatusOK, invitationPage(nil)) }), one(post, "/invitation", (*call).postInvitation),
+		one(get, "/invitation", func(c *call) error { return c.showForm(invitationPage(nil)) }), one(post, "/invitation", (*call).postInvitation),
 		one(get, "/password-reset", func(c *call) error { return c.drawPage(http.StatusOK, resetPage(nil)) }), one(post, "/password-reset", (*call).postReset),
 		one(get, "/device", (*call).devicePage), one(post, "/device", (*call).postDevice),
 		asset("/assets/page.css", "text/css; charset=utf-8", page.Style), asset("/assets/page.js", "text/javascript; charset=utf-8", page.Script),
@@ -57,6 +58,7 @@ func asset(path, media string, content []byte) endpoint {
 
 // drawPage answers with a page.
 func (c *call) drawPage(status int, content page.Content) error {
+	content.Lang = c.language()
 	text, err := page.Draw(content)
 	if err != nil {
 		return err
@@ -73,7 +75,7 @@ func (c *call) drawPage(status int, content page.Content) error {
 
 // failPage answers a request for a page with what went wrong, in words for people.
 func (c *call) failPage(status int, e *chargehand.Error) error {
-	return c.drawPage(status, page.Content{Page: page.Problem, Error: e.Detail})
+	return c.drawPage(status, page.Content{Page: page.Problem, Error: page.Translate(c.language(), e.Detail)})
 }
 
 // form reads the fields of a form.
@@ -114,15 +116,24 @@ func (c *call) answerFormAt(path string, again page.Content, s *signin.Session, 
 		return err
 	}
 	c.code = shown.Code
-	again.Error = shown.Detail
+	again.Error = page.Translate(c.language(), shown.Detail)
 	for i := range again.Fields {
 		for _, wrong := range shown.Fields {
 			if wrong.Pointer == "/"+again.Fields[i].Name {
-				again.Fields[i].Error, again.Error = wrong.Detail, "Something is not right in the form."
+				again.Fields[i].Error = page.Translate(c.language(), wrong.Detail)
+				again.Error = page.Content{Lang: c.language()}.Word("form")
 			}
 		}
 	}
 	return c.drawPage(problemTypes[shown.Code].status, again)
+}
+
+// language is that of the page.
+func (c *call) language() string {
+	if c.lang == "" {
+		c.lang = page.Language("", strings.Join(c.r.Header["Accept-Language"], ","))
+	}
+	return c.lang
 }
 
 func (c *call) seeOther(path string) {
@@ -130,8 +141,65 @@ func (c *call) seeOther(path string) {
 	c.empty(http.StatusSeeOther)
 }
 
-func (c *call) setupPage(q map[string]string) page.Content {
-	return page.Content{Page: page.Setup, Fields: []page.Field{
+// showForm shows a page with the ways in which persons can sign in here.
+func (c *call) showForm(content page.Content) error {
+	m, err := c.server.signIn.Methods(c.r.Context(), c.from())
+	if err != nil {
+		return err
+	}
+	return c.drawPage(http.StatusOK, offer(content, m))
+}
+
+// offer leaves out of a page what does not work here.
+func offer(content page.Content, m signin.Methods) page.Content {
+	if !m.Passkeys {
+		content.Passkey = ""
+	}
+	if !m.Password {
+		content.NoForm = true
+		content.Fields = slices.DeleteFunc(content.Fields, func(f page.Field) bool {
+			return f.Type == "password" || content.Page == page.SignIn
+		})
+	}
+	return content
+}
+
+// badForm is answerForm of what the server has refused.
+func (c *call) badForm(again page.Content, s *signin.Session, err error) error {
+	if err != nil {
+		again = offer(again, c.methods())
+	}
+	return c.answerForm(again, s, err)
+}
+
+// methods are the ways to sign in, for a form that is shown again because of an error, which says more than another one.
+func (c *call) methods() signin.Methods {
+	m, err := c.server.signIn.Methods(c.r.Context(), c.from())
+	if err != nil {
+		return signin.Methods{Password: true}
+	}
+	return m
+}
+
+// formClient is where a form comes from. Without script it cannot make a passkey in the next step, so that it needs a
+// password.
+func (c *call) formClient() signin.Client {
+	from := c.from()
+	from.Origin = nil
+	return from
+}
+
+// needsPassword says so in words for people.
+func needsPassword(q map[string]string, err error) error {
+	var shown *chargehand.Error
+	if q["password"] == "" && errors.As(err, &shown) && len(shown.Fields) == 1 && shown.Fields[0].Pointer == "/password" {
+		return badBody(chargehand.CodeInvalidBody, "/password", "Choose a password of at least 12 characters, or the button for a passkey.")
+	}
+	return err
+}
+
+func setupPage(q map[string]string) page.Content {
+	return page.Content{Page: page.Setup, Passkey: page.PasskeySetup, Fields: []page.Field{
 		{Name: "token", Type: "text", Autocomplete: "off", Value: q["token"], Help: "token-help", Required: true},
 		{Name: "name", Type: "text", Autocomplete: "name", Value: q["name"], Required: true},
 		{Name: "email", Type: "email", Autocomplete: "username", Value: q["email"], Required: true},
@@ -144,33 +212,42 @@ func (c *call) postSetup() error {
 	if err != nil {
 		return err
 	}
-	s, err := c.server.signIn.Setup(c.r.Context(), signin.Setup{Token: q["token"], Name: q["name"], Email: q["email"], Password: q["password"]}, c.from())
-	return c.answerForm(c.setupPage(q), s, err)
+	s, err := c.server.signIn.Setup(c.r.Context(), signin.Setup{Token: q["token"], Name: q["name"], Email: q["email"], Password: q["password"]}, c.formClient())
+	return c.badForm(setupPage(q), s, needsPassword(q, err))
 }
 
-func loginPage(q map[string]string) page.Content {
-	return page.Content{Page: page.SignIn, Fields: []page.Field{
+func loginPage(q map[string]string, m signin.Methods) page.Content {
+	content := page.Content{Page: page.SignIn, Passkey: page.PasskeySignIn, Fields: []page.Field{
 		{Name: "email", Type: "email", Autocomplete: "username", Value: q["email"], Required: true},
 		{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
 	}}
+	for _, p := range m.Providers {
+		content.Providers = append(content.Providers, page.Provider{Name: p.Name, Title: p.Title})
+	}
+	return offer(content, m)
 }
 
 func (c *call) signInPage() error {
-	if s := c.browserSession(); s != nil {
-		return c.drawPage(http.StatusOK, page.Content{
-			Page: page.SignedIn, Note: s.Person.Name + " (" + s.Person.Email + "), " + s.Account.Name,
-			Fields: []page.Field{{Name: "leave", Type: "hidden", Value: "yes"}},
-		})
-	}
-	m, err := c.server.signIn.Methods(c.r.Context())
+	m, err := c.server.signIn.Methods(c.r.Context(), c.from())
 	if err != nil {
 		return err
+	}
+	if s := c.browserSession(); s != nil {
+		c.lang = page.Language(s.Person.Locale, strings.Join(c.r.Header["Accept-Language"], ","))
+		content := page.Content{
+			Page: page.SignedIn, Note: s.Person.Name + " (" + s.Person.Email + "), " + s.Account.Name,
+			Fields: []page.Field{{Name: "leave", Type: "hidden", Value: "yes"}},
+		}
+		if m.Passkeys && s.Fresh(c.began) {
+			content.Passkey = page.PasskeyAdd
+		}
+		return c.drawPage(http.StatusOK, content)
 	}
 	if m.Setup {
 		c.seeOther("/setup")
 		return nil
 	}
-	return c.drawPage(http.StatusOK, loginPage(nil))
+	return c.drawPage(http.StatusOK, loginPage(nil, m))
 }
 
 func (c *call) postSignIn() error {
@@ -189,11 +266,11 @@ func (c *call) postSignIn() error {
 		return nil
 	}
 	s, err := c.server.signIn.SignIn(c.r.Context(), q["email"], q["password"], c.from())
-	return c.answerForm(loginPage(q), s, err)
+	return c.answerForm(loginPage(q, c.methods()), s, err)
 }
 
 func invitationPage(q map[string]string) page.Content {
-	return page.Content{Page: page.Invitation, Fields: []page.Field{
+	return page.Content{Page: page.Invitation, Passkey: page.PasskeyInvitation, Fields: []page.Field{
 		{Name: "token", Type: "text", Autocomplete: "off", Value: q["token"], Help: "token-help", Required: true},
 		{Name: "name", Type: "text", Autocomplete: "name", Value: q["name"]},
 		{Name: "password", Type: "password", Autocomplete: "new-password", Help: "password-help"},
@@ -206,8 +283,8 @@ func (c *call) postInvitation() error {
 		return err
 	}
 	browser := c.browserSession()
-	s, err := c.server.signIn.Accept(c.r.Context(), signin.Accept{Token: q["token"], Name: q["name"], Password: q["password"], Session: browser}, c.from())
-	return c.answerForm(invitationPage(q), s, err)
+	s, err := c.server.signIn.Accept(c.r.Context(), signin.Accept{Token: q["token"], Name: q["name"], Password: q["password"], Session: browser}, c.formClient())
+	return c.badForm(invitationPage(q), s, needsPassword(q, err))
 }
 
 func resetPage(q map[string]string) page.Content {

@@ -19,6 +19,8 @@ const (
 	groupParam
 	grantParam
 	sessionParam
+	passkeyParam
+	providerParam
 	versionParam
 	secretParam
 	problemParam
@@ -35,6 +37,8 @@ var paramKinds = map[string]paramKind{
 	"groupId":     groupParam,
 	"grantId":     grantParam,
 	"sessionId":   sessionParam,
+	"passkeyId":   passkeyParam,
+	"provider":    providerParam,
 	"version":     versionParam,
 	"name":        secretParam,
 	"code":        problemParam,
@@ -54,6 +58,8 @@ var notFound = map[paramKind]struct {
 	keyParam:       {chargehand.CodeKeyNotFound, "API key", "the id is not a UUID"},
 	userParam:      {chargehand.CodeUserNotFound, "user", "the id is not a UUID"},
 	groupParam:     {chargehand.CodeGroupNotFound, "group", "the id is not a UUID"},
+	providerParam:  {chargehand.CodeProviderNotFound, "identity provider", ""},
+	passkeyParam:   {chargehand.CodePasskeyNotFound, "passkey", "the id is not a UUID"},
 	grantParam:     {chargehand.CodeGrantNotFound, "grant", "the id is not a UUID"},
 	sessionParam:   {chargehand.CodeSessionNotFound, "session", "the id is not a UUID"},
 	versionParam:   {chargehand.CodeVersionNotFound, "version", ""},
@@ -96,6 +102,8 @@ func (c *call) parseID(kind paramKind, text string) error {
 		err = setID(&c.grant, text)
 	case sessionParam:
 		err = setID(&c.ownSession, text)
+	case passkeyParam:
+		err = setID(&c.passkey, text)
 	default:
 		c.name = text
 	}

@@ -93,7 +93,7 @@ func (c *call) fail(err error) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h["Retry-After"] = []string{strconv.Itoa(max(shown.RetryAfter, retryAfterSeconds))}
 	}
-	if c.route != nil && c.route.page && c.failPage(status, shown) == nil {
+	if c.route != nil && (c.route.page || c.route.browsed && c.asksForPage()) && c.failPage(status, shown) == nil {
 		return
 	}
 	path := cut(c.r.URL.EscapedPath(), maxInstance)

@@ -33,6 +33,7 @@ type endpoint struct {
 	lenient bool
 	// enters marks routes that set or read the cookie of sessions, session those that need one and take no key.
 	enters, session bool
+	browsed         bool // links of browsers: what goes wrong is answered with a page where one is asked for
 	page            bool // at the root only, answered in HTML, and not in the document
 	// slow marks routes that may read or write for longer than the usual time limits.
 	slow bool
@@ -75,6 +76,10 @@ var publicRoutes = []string{
 	"POST /api/v1/password-reset",
 	"POST /api/v1/device",
 	"POST /api/v1/device/token",
+	"POST /api/v1/auth/passkey/options",
+	"POST /api/v1/auth/passkey",
+	"GET /api/v1/auth/oidc/{provider}",
+	"GET /api/v1/auth/oidc/{provider}/callback",
 }
 
 // signedRoutes are answered without a key too, if the address is signed.
@@ -97,6 +102,8 @@ func endpoints() []endpoint {
 		groupEndpoints(),
 		grantEndpoints(),
 		signInEndpoints(),
+		passkeyEndpoints(),
+		providerEndpoints(),
 		deviceEndpoints(),
 		secretEndpoints(),
 		eventEndpoints(),

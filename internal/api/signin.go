@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/chargehand/chargehand"
@@ -14,7 +15,7 @@ import (
 
 // SignIn is what this package needs of *signin.Service. The methods and their errors are described there.
 type SignIn interface {
-	Methods(ctx context.Context) (signin.Methods, error)
+	Methods(ctx context.Context, from signin.Client) (signin.Methods, error)
 	Setup(ctx context.Context, q signin.Setup, from signin.Client) (*signin.Session, error)
 	SignIn(ctx context.Context, email, password string, from signin.Client) (*signin.Session, error)
 	Session(ctx context.Context, token string) (*signin.Session, error)
@@ -28,6 +29,17 @@ type SignIn interface {
 	Device(ctx context.Context, session *signin.Session, typed string, from signin.Client) (*signin.Device, error)
 	DecideDevice(ctx context.Context, session *signin.Session, code, form string, allow bool) error
 	RedeemDevice(ctx context.Context, code string) (*signin.Redeemed, error)
+
+	BeginPasskeySignIn(from signin.Client) (signin.Ceremony, error)
+	PasskeySignIn(ctx context.Context, way string, answer []byte, from signin.Client) (*signin.Session, error)
+	VerifyPasskey(ctx context.Context, session *signin.Session, way string, answer []byte, from signin.Client) (*signin.Session, error)
+	Passkeys(ctx context.Context, session *signin.Session) ([]signin.Passkey, error)
+	BeginPasskey(ctx context.Context, session *signin.Session, from signin.Client) (signin.Ceremony, error)
+	AddPasskey(ctx context.Context, session *signin.Session, name, way string, answer []byte, from signin.Client) (signin.Passkey, error)
+	RemovePasskey(ctx context.Context, session *signin.Session, id chargehand.PasskeyID) error
+
+	BeginProvider(ctx context.Context, name, redirect string, session *signin.Session) (signin.Departure, error)
+	FinishProvider(ctx context.Context, name, way string, query url.Values, browser *signin.Session, from signin.Client) (*signin.Session, error)
 }
 
 var _ SignIn = (*signin.Service)(nil)
@@ -38,14 +50,15 @@ type (
 		Token    string `json:"token" minLength:"1" doc:"The set-up token that the server printed."`
 		Name     string `json:"name" minLength:"1"`
 		Email    string `json:"email" minLength:"1"`
-		Password string `json:"password" minLength:"1" doc:"At least 12 characters."`
+		Password string `json:"password,omitempty" doc:"At least 12 characters. Left out: a passkey is made in the next step, and until there is one the token counts again."`
 	}
 	signInBody struct {
 		Email    string `json:"email" minLength:"1"`
 		Password string `json:"password" minLength:"1"`
 	}
 	verifyBody struct {
-		Password string `json:"password" minLength:"1"`
+		Password   string         `json:"password,omitempty"`
+		Credential map[string]any `json:"credential,omitempty" nullable:"false" doc:"Instead of the password: as of POST /auth/passkey."`
 	}
 	switchBody struct {
 		Account string `json:"account" format:"uuid" doc:"Id of one of the accounts of the session."`
@@ -53,7 +66,7 @@ type (
 	invitationBody struct {
 		Token    string `json:"token" minLength:"1" doc:"The end of the invitation's address."`
 		Name     string `json:"name,omitempty" doc:"Left out: as the invitation says."`
-		Password string `json:"password,omitempty" doc:"At least 12 characters; left out by a person who can sign in already."`
+		Password string `json:"password,omitempty" doc:"At least 12 characters. Left out by a person who can sign in already, or to make a passkey in the next step; until there is one the invitation counts again."`
 	}
 	resetBody struct {
 		Token    string `json:"token" minLength:"1" doc:"The end of the link's address."`
@@ -68,8 +81,10 @@ type (
 // The answers.
 type (
 	signInMethods struct {
-		Setup    bool `json:"setup" doc:"The installation has no admin yet: POST /setup makes the first one."`
-		Password bool `json:"password" doc:"Persons may sign in with a password."`
+		Setup    bool             `json:"setup" doc:"No admin can sign in yet: POST /setup makes the first one."`
+		Password bool             `json:"password" doc:"Persons may sign in with a password."`
+		Passkeys bool             `json:"passkeys" doc:"Passkeys work at the address of this request: a name with https, or localhost."`
+		OIDC     []signInProvider `json:"oidc" nullable:"false" maxItems:"16" doc:"Identity providers that persons sign in by."`
 	}
 	session struct {
 		User       sessionUser      `json:"user"`
@@ -127,8 +142,8 @@ func signInEndpoints() []endpoint {
 		},
 		{
 			method: post, path: "/session/verify", id: "verifySession", tag: "Sign-in", enters: true, session: true,
-			summary: "Confirm the sign-in", about: "Makes the sign-in fresh for 10 minutes. The session gets a new token.", body: jsonBody(verifyBody{}, true),
-			answers: renewed, audits: []audit.Action{audit.SessionFailed}, serve: (*call).verifySession,
+			summary: "Confirm the sign-in", about: "With the password or a passkey. It makes the sign-in fresh for 10 minutes. The session gets a new token.", body: jsonBody(verifyBody{}, true),
+			answers: renewed, change: "sign-in confirmed", audits: []audit.Action{audit.SessionFailed}, serve: (*call).verifySession,
 		},
 		{
 			method: post, path: "/invitation", id: "acceptInvitation", tag: "Sign-in", enters: true,
@@ -170,7 +185,7 @@ func (c *call) enter(rt *route) error {
 
 // from is where the request comes from.
 func (c *call) from() signin.Client {
-	return signin.Client{Address: c.server.entrance.client(c.r), Agent: c.r.UserAgent(), Browser: c.cookie(browserCookie)}
+	return signin.Client{Address: c.server.entrance.client(c.r), Agent: c.r.UserAgent(), Browser: c.cookie(browserCookie), Origin: c.server.entrance.site(c.r)}
 }
 
 // texts reads the fields of a body, which are all texts. Codes: invalid_body, unknown_field.
@@ -201,11 +216,15 @@ func (c *call) texts(names ...string) (map[string]string, error) {
 }
 
 func (c *call) getSignInMethods() error {
-	m, err := c.server.signIn.Methods(c.r.Context())
+	m, err := c.server.signIn.Methods(c.r.Context(), c.from())
 	if err != nil {
 		return err
 	}
-	return c.view(http.StatusOK, signInMethods{Setup: m.Setup, Password: m.Password})
+	v := signInMethods{Setup: m.Setup, Password: m.Password, Passkeys: m.Passkeys, OIDC: []signInProvider{}}
+	for _, p := range m.Providers {
+		v.OIDC = append(v.OIDC, signInProvider{p.Name, p.Title})
+	}
+	return c.view(http.StatusOK, v)
 }
 
 // entered answers with a session, and gives the browser its token.
@@ -272,9 +291,16 @@ func (c *call) signOut() error {
 }
 
 func (c *call) verifySession() error {
-	q, err := c.texts("password")
+	q, credential, err := c.credential("password")
 	if err != nil {
 		return err
+	}
+	if credential != nil {
+		if q["password"] != "" {
+			return badBody(chargehand.CodeInvalidBody, "/credential", "credential and password cannot be given together.")
+		}
+		s, err := c.server.signIn.VerifyPasskey(c.r.Context(), c.session, c.takeWay(passkeyCookie), credential, c.from())
+		return c.entered(http.StatusOK, s, err)
 	}
 	s, err := c.server.signIn.VerifyPassword(c.r.Context(), c.session, q["password"], c.from())
 	return c.entered(http.StatusOK, s, err)

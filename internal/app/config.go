@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin/oidc"
 	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
@@ -43,6 +44,9 @@ type Config struct {
 	PublicURL string // default: scheme and host of the request
 	// TrustedProxies are addresses and ranges whose forwarding headers count.
 	TrustedProxies []string
+	// WithoutPasswords leaves only passkeys and identity providers to sign in with.
+	WithoutPasswords bool
+	OIDC             OIDC
 	// Workflows is a directory whose definitions are applied at start and on change.
 	Workflows string
 	AllowRun  []string // of shell, python, container
@@ -99,6 +103,7 @@ type Config struct {
 
 	zone     *time.Location
 	sinks    []sink.Target
+	signInBy []oidc.Setting        // identity providers
 	ring     *secret.Keyring       // read at the begin of each term
 	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says
 	// What the process has once, for one term after another; made by New.
@@ -146,7 +151,11 @@ func (c Config) withDefaults() (Config, error) {
 	if err := sink.Check(c.sinks); err != nil {
 		return c, installation.BadSetting("--event-sink: %w", err)
 	}
-	return c, c.check()
+	if err := c.check(); err != nil {
+		return c, err
+	}
+	c.signInBy, err = c.checkSignIn()
+	return c, err
 }
 
 func (c Config) check() error {

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ownFolder is where operators keep keys and settings (docs/how-to/allow-programs-and-addresses.md).
@@ -24,6 +25,10 @@ var secretParameters = []string{"passfile", "servicefile", "sslkey"}
 // runs as the user of the server: all that the configuration names and that is not public.
 func (c Config) secretPaths(getenv func(name string) string) ([]string, error) {
 	paths := []string{c.DataDir, c.MasterKeyFile, c.ConfigFile, c.Temporal.TLSKeyPath}
+	for _, text := range c.OIDC.SecretFiles {
+		_, path, _ := strings.Cut(text, "=")
+		paths = append(paths, path)
+	}
 	files, err := c.Location()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -10,20 +13,33 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
+	"github.com/chargehand/chargehand/internal/signin/oidc"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 // setupName is the file of the data directory with the token of the set-up.
 const setupName = "setup-token"
 
-// openSignIn makes the rules of sign-in.
-func (t *term) openSignIn() {
+// openSignIn makes the rules of sign-in. Identity providers are asked about themselves when they are first used: one that
+// is down keeps no server from starting.
+func (t *term) openSignIn(keys *secret.Keys) error {
+	key, err := hkdf.Expand(sha256.New, keys.Of(secret.LinkSignature), "sign-in", 32)
+	if err != nil {
+		return fmt.Errorf("key of sign-ins: %w", err)
+	}
+	var providers []*oidc.Provider
+	for _, s := range t.cfg.signInBy {
+		providers = append(providers, oidc.New(s, nil, nil))
+	}
 	t.signIn = signin.New(signin.Config{
-		Store: t.store, Log: t.log, Changed: t.service.ForgetSessions, Keys: t.makeKeys,
+		Store: t.store, Key: key, Log: t.log, Changed: t.service.ForgetSessions, Keys: t.makeKeys,
+		Providers: providers, WithoutPasswords: t.cfg.WithoutPasswords,
 		SetUp: func() { t.log.Info("the installation is set up"); t.removeSetupToken() },
 	})
+	return nil
 }
 
 // makeKeys makes personal keys for a program: none in an environment where the person may do nothing.

@@ -124,7 +124,9 @@ func (t *term) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.openSignIn()
+	if err := t.openSignIn(keys); err != nil {
+		return err
+	}
 	t.api = api.New(api.Config{
 		Service: t.service, SignIn: t.signIn, TrustedProxies: proxies, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
 		Ready: t.ready, ProbesOnly: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections,

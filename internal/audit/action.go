@@ -40,6 +40,10 @@ const (
 	SessionCreated     Action = "session.created"
 	SessionSwitched    Action = "session.switched"
 	SessionEnded       Action = "session.ended"
+	UserProvisioned    Action = "user.provisioned"
+	IdentityLinked     Action = "identity.linked"
+	PasskeyAdded       Action = "passkey.added"
+	PasskeyRemoved     Action = "passkey.removed"
 	SessionFailed      Action = "session.failed" // CountFailedSignIn
 	MasterKeyExchanged Action = "master_key.exchanged"
 )
@@ -86,6 +90,10 @@ var actions = []Description{
 	{SessionCreated, "A user has signed in.", "user", "method"},
 	{SessionSwitched, "A user who has signed in already works in this account now.", "user", ""},
 	{SessionEnded, "A user has signed out.", "user", ""},
+	{UserProvisioned, "A person whom nobody has invited has become a user, by the rules for an identity provider.", "user", "provider"},
+	{IdentityLinked, "A user has signed in by an identity provider for the first time.", "user", "provider"},
+	{PasskeyAdded, "A user has added a passkey to the ways to sign in.", "passkey", ""},
+	{PasskeyRemoved, "A user has removed a passkey.", "passkey", ""},
 	{SessionFailed, "A sign-in has failed, `count` times within one minute. There is no target if no person has the e-mail.", "user", ""},
 	{MasterKeyExchanged, "The keys of the installation were wrapped by another master key, or older master keys were removed.", "master_key", "current, data_key, removed"},
 }

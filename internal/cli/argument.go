@@ -167,6 +167,7 @@ var metavariables = map[string]string{
 	"config": "FILE", "master-key-file": "FILE", "from-master-key-file": "FILE", "trusted-ca": "FILE", "items": "FILE", "from-file": "FILE",
 	"temporal-tls-cert-path": "FILE", "temporal-tls-key-path": "FILE", "temporal-tls-ca-path": "FILE",
 	"listen": "HOST:PORT", "temporal-address": "HOST:PORT", "connect-to": "HOST:PORT:HOST2:PORT2",
+	"oidc": "NAME=ISSUER", "oidc-client": "NAME=ID", "oidc-secret": "NAME=SECRET", "oidc-secret-file": "NAME=PATH", "oidc-title": "NAME=TEXT", "oidc-provision": "NAME=RULE,…",
 	"input": "JSON|@FILE|-", "file": "NAME=PATH", "files": "NAME=PATTERN", "version": "VERSION", "container-volume": "PATH[:ro]",
 	"created-after": "TIME", "created-before": "TIME", "batch": "BATCH",
 	"user": "USER", "group": "GROUP", "workflow": "WORKFLOW", "email": "EMAIL", "account": "ACCOUNT",

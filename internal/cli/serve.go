@@ -28,6 +28,7 @@ const (
 func newServe(c console) *cobra.Command {
 	var cfg app.Config
 	var workers int
+	var passwords bool
 	var logs logFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -42,7 +43,7 @@ func newServe(c console) *cobra.Command {
 			if workers != 0 && workers != 1 {
 				return usage("--workers: %d is not 0 or 1; run `chargehand worker` as often as you need", workers)
 			}
-			cfg.APIOnly = workers == 0
+			cfg.APIOnly, cfg.WithoutPasswords = workers == 0, !passwords
 			return runServer(cmd.Context(), c, cfg, logs)
 		},
 	}
@@ -52,6 +53,8 @@ func newServe(c console) *cobra.Command {
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links (default: scheme and host of the request)")
 	f.StringArrayVar(&cfg.TrustedProxies, "trusted-proxy", nil, "address or range, repeatable: proxy whose X-Forwarded-For and X-Forwarded-Proto count")
+	f.BoolVar(&passwords, "auth-password", true, "let persons sign in with passwords; false needs --public-url, and leaves passkeys and --oidc")
+	oidcFlags(f, &cfg.OIDC)
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
 	f.BoolVar(&cfg.FilesRedirect, "files-redirect", false, "with --files-url s3://…: send those who follow a link to a file to the S3 store itself")
 	workFlags(f, &cfg)

@@ -40,6 +40,16 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.IntVar(&cfg.ProcessesPerWorkflow, "max-processes-per-workflow", 0, "processes of one workflow at once in one environment, and scripts likewise (0: only --max-processes and --max-scripts)")
 }
 
+// oidcFlags say which identity providers persons sign in by.
+func oidcFlags(f *pflag.FlagSet, o *app.OIDC) {
+	f.StringArrayVar(&o.Issuers, "oidc", nil, "NAME=ISSUER, repeatable: identity provider (OpenID Connect) that persons sign in by; needs --public-url")
+	f.StringArrayVar(&o.Clients, "oidc-client", nil, "NAME=ID, repeatable: what the provider knows this server by")
+	f.StringArrayVar(&o.Secrets, "oidc-secret", nil, "NAME=SECRET, repeatable: client secret (better in the environment, the config file or --oidc-secret-file)")
+	f.StringArrayVar(&o.SecretFiles, "oidc-secret-file", nil, "NAME=PATH, repeatable: file with the client secret")
+	f.StringArrayVar(&o.Titles, "oidc-title", nil, "NAME=TEXT, repeatable: what the sign-in page calls the provider (default: its name)")
+	f.StringArrayVar(&o.Provision, "oidc-provision", nil, "NAME=RULE,…, repeatable: who becomes a user without an invitation: a domain of checked e-mails, or group:GROUP")
+}
+
 // temporalFlags say how to reach a Temporal cluster; they are named as those of its own
 // command line.
 func temporalFlags(f *pflag.FlagSet, cfg *installation.Settings) {

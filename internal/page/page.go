@@ -38,15 +38,21 @@ type Field struct {
 	Error                                 string // what is wrong with it; empty: nothing
 }
 
-// Label is what the field is called.
-func (f Field) Label() string { return words[f.Name] }
+// What the button for a passkey does. page.js knows them.
+const (
+	PasskeySignIn     = "sign-in"
+	PasskeySetup      = "setup"
+	PasskeyInvitation = "invitation"
+	PasskeyAdd        = "add"
+)
 
-// Hint is what helps to fill the field in; empty: nothing.
-func (f Field) Hint() string { return words[f.Help] }
+// Provider is an identity provider that a person can sign in by.
+type Provider struct{ Name, Title string }
 
 // Content is what a page shows.
 type Content struct {
 	Page   string // of the constants
+	Lang   string // empty: English
 	Fields []Field
 	Error  string // what went wrong; empty: nothing
 	// Note is a line above the form, such as the name of the person that is signed in.
@@ -55,7 +61,12 @@ type Content struct {
 	Facts []Fact
 	// Refusable: beside the button of the form there is one that refuses. The field answer says which was pressed.
 	Refusable bool
-	Tag       string
+	// Passkey is what the button for a passkey does; empty: there is none. Only script shows it.
+	Passkey   string
+	Providers []Provider
+	// NoForm: persons do not sign in with what a form holds.
+	NoForm bool
+	Tag    string
 }
 
 // Allow and Refuse are the values of the field answer.
@@ -67,20 +78,20 @@ const (
 // Fact is something with a name.
 type Fact struct{ Name, Value string }
 
-// Label is what the fact is called.
-func (f Fact) Label() string { return words[f.Name] }
-
 // Texts are those of the page.
-func (c Content) Texts() texts { return english[c.Page] }
+func (c Content) Texts() texts { return pages[c.Lang][c.Page] }
 
-// Word is a text that belongs to no page.
-func (c Content) Word(name string) string { return words[name] }
+// Word is a text that belongs to no page; empty if there is none of that name.
+func (c Content) Word(name string) string { return words[c.Lang][name] }
 
 var drawn = template.Must(template.New("page").Parse(layout))
 
 // Draw is the HTML of a page.
 func Draw(c Content) ([]byte, error) {
 	c.Tag = Tag
+	if c.Lang == "" {
+		c.Lang = English
+	}
 	var out bytes.Buffer
 	if err := drawn.Execute(&out, c); err != nil {
 		return nil, fmt.Errorf("draw the page %s: %w", c.Page, err)

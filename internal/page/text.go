@@ -1,5 +1,7 @@
 package page
 
+import "golang.org/x/text/language"
+
 // texts are what a page says.
 type texts struct {
 	Title, Lead, Button string
@@ -21,29 +23,90 @@ const (
 	DeviceRefused = "device-refused"
 )
 
-var english = map[string]texts{
-	Setup: {"Set up Chargehand", "Make the first admin of this installation. The set-up token is in the log of the server, and in the file " +
-		"setup-token of its data directory.", "Make the admin and sign in"},
-	SignIn:     {"Sign in", "", "Sign in"},
-	SignedIn:   {"You are signed in", "", "Sign out"},
-	Invitation: {"Accept the invitation", "Choose your name and a password.", "Accept and sign in"},
-	Reset:      {"Set a new password", "All your sessions end.", "Set the password and sign in"},
-	Problem:    {"That did not work", "", ""},
+// The languages.
+const (
+	English = "en"
+	German  = "de"
+)
 
-	DeviceSignIn: {"Sign in to connect a program", "A program such as the command line shows a code. Sign in first, then type it here. " +
-		"If you sign in in another way, open the page /sign-in, and this page again afterwards.", "Sign in"},
-	Device: {"Connect a program", "Type the code that the program shows. Type no code that another person has sent you: the one who " +
-		"started the program could do what you may do.", "Continue"},
-	DeviceConfirm: {"Allow this program?", "It gets personal keys, with which it may do everything that you may do in this account. Allow it only if you " +
-		"have just started it yourself.", "Allow"},
-	DeviceAllowed: {"The program is connected", "You can close this page and continue in the program.", ""},
-	DeviceRefused: {"The program was refused", "It gets no keys. If you did not start it yourself, another person may have tried to use your rights: tell your admin.", ""},
+var languages = language.NewMatcher([]language.Tag{language.English, language.German})
+
+// Language is the language of a page: the one that the person has chosen, else the best of those that the browser asks
+// for (Accept-Language).
+func Language(chosen, accept string) string {
+	const longest = 1000
+	var wanted []language.Tag
+	if tag, err := language.Parse(chosen); err == nil {
+		wanted = append(wanted, tag)
+	}
+	if len(accept) <= longest {
+		if tags, _, err := language.ParseAcceptLanguage(accept); err == nil {
+			wanted = append(wanted, tags...)
+		}
+	}
+	if _, i, _ := languages.Match(wanted...); i == 1 {
+		return German
+	}
+	return English
 }
 
-// words are the texts of fields.
-var words = map[string]string{
-	"token": "Token", "token-help": "The end of the address, behind #token=.", "name": "Name", "email": "E-mail", "password": "Password",
-	"password-help": "At least 12 characters. Some words in a row are easy to remember.", "skip": "Skip to the form",
-	"code": "Code", "code-help": "8 letters, such as BCDF-GHJK.", "fresh-help": "Confirm that it is you: your sign-in is older than 10 minutes.", "refuse": "Refuse",
-	"device-name": "The program calls itself", "device-address": "It asks from the address", "device-started": "It was started at", "device-environments": "It asks for a key of",
+var pages = map[string]map[string]texts{
+	English: {
+		Setup: {"Set up Chargehand", "Make the first admin of this installation. The set-up token is in the log of the server, and in the file " +
+			"setup-token of its data directory.", "Make the admin and sign in"},
+		SignIn:     {"Sign in", "", "Sign in"},
+		SignedIn:   {"You are signed in", "", "Sign out"},
+		Invitation: {"Accept the invitation", "Choose your name, and a password or a passkey.", "Accept and sign in"},
+		Reset:      {"Set a new password", "All your sessions end.", "Set the password and sign in"},
+		Problem:    {"That did not work", "", ""},
+		DeviceSignIn: {"Sign in to connect a program", "A program such as the command line shows a code. Sign in first, then type it here. " +
+			"If you sign in in another way, open the page /sign-in, and this page again afterwards.", "Sign in"},
+		Device: {"Connect a program", "Type the code that the program shows. Type no code that another person has sent you: the one who " +
+			"started the program could do what you may do.", "Continue"},
+		DeviceConfirm: {"Allow this program?", "It gets personal keys, with which it may do everything that you may do in this account. Allow it only if you " +
+			"have just started it yourself.", "Allow"},
+		DeviceAllowed: {"The program is connected", "You can close this page and continue in the program.", ""},
+		DeviceRefused: {"The program was refused", "It gets no keys. If you did not start it yourself, another person may have tried to use your rights: tell your admin.", ""},
+	},
+	German: {
+		Setup: {"Chargehand einrichten", "Lege den ersten Admin dieser Installation an. Das Einrichtungs-Token steht im Log des Servers und in der Datei " +
+			"setup-token in seinem Datenverzeichnis.", "Admin anlegen und anmelden"},
+		SignIn:     {"Anmelden", "", "Anmelden"},
+		SignedIn:   {"Du bist angemeldet", "", "Abmelden"},
+		Invitation: {"Einladung annehmen", "Wähle deinen Namen und ein Passwort oder einen Passkey.", "Annehmen und anmelden"},
+		Reset:      {"Neues Passwort setzen", "Alle deine Sitzungen enden.", "Passwort setzen und anmelden"},
+		Problem:    {"Das hat nicht geklappt", "", ""},
+		DeviceSignIn: {"Anmelden, um ein Programm zu verbinden", "Ein Programm wie die Kommandozeile zeigt einen Code. Melde dich zuerst an und tippe ihn dann hier ein. " +
+			"Wenn du dich auf anderem Weg anmeldest, öffne die Seite /sign-in und danach diese Seite wieder.", "Anmelden"},
+		Device: {"Programm verbinden", "Tippe den Code ein, den das Programm zeigt. Tippe keinen Code ein, den dir jemand geschickt hat: Wer das Programm " +
+			"gestartet hat, könnte tun, was du tun darfst.", "Weiter"},
+		DeviceConfirm: {"Dieses Programm erlauben?", "Es bekommt persönliche Schlüssel, mit denen es in diesem Konto alles tun darf, was du darfst. Erlaube es nur, " +
+			"wenn du es gerade selbst gestartet hast.", "Erlauben"},
+		DeviceAllowed: {"Das Programm ist verbunden", "Du kannst diese Seite schließen und im Programm weitermachen.", ""},
+		DeviceRefused: {"Das Programm wurde abgelehnt", "Es bekommt keine Schlüssel. Wenn du es nicht selbst gestartet hast, wollte vielleicht jemand in deinem Namen handeln: Sag es deinem Admin.", ""},
+	},
+}
+
+// words are the texts of fields and of what several pages have.
+var words = map[string]map[string]string{
+	English: {
+		"token": "Token", "token-help": "The end of the address, behind #token=.", "name": "Name", "email": "E-mail", "password": "Password",
+		"password-help": "At least 12 characters. Some words in a row are easy to remember.", "skip": "Skip to the form", "error": "Error",
+		"or": "or", "passkey-sign-in": "Sign in with a passkey", "passkey-setup": "Make the admin with a passkey", "passkey-invitation": "Accept with a passkey",
+		"passkey-add": "Add a passkey", "passkey-failed": "The browser has not used a passkey. Try again, or choose another way.",
+		"passkey-script": "Passkeys need JavaScript.", "provider": "Sign in with", "form": "Something is not right in the form.",
+		"added": "The passkey was added.", "back": "Back to the sign-in",
+		"code": "Code", "code-help": "8 letters, such as BCDF-GHJK.", "fresh-help": "Confirm that it is you: your sign-in is older than 10 minutes.", "refuse": "Refuse",
+		"device-name": "The program calls itself", "device-address": "It asks from the address", "device-started": "It was started at", "device-environments": "It asks for a key of",
+	},
+	German: {
+		"token": "Token", "token-help": "Das Ende der Adresse, hinter #token=.", "name": "Name", "email": "E-Mail", "password": "Passwort",
+		"password-help": "Mindestens 12 Zeichen. Einige Wörter hintereinander merken sich leicht.", "skip": "Zum Inhalt springen", "error": "Fehler",
+		"or": "oder", "passkey-sign-in": "Mit Passkey anmelden", "passkey-setup": "Admin mit Passkey anlegen", "passkey-invitation": "Mit Passkey annehmen",
+		"passkey-add": "Passkey hinzufügen", "passkey-failed": "Der Browser hat keinen Passkey verwendet. Versuche es noch einmal oder wähle einen anderen Weg.",
+		"passkey-script": "Passkeys brauchen JavaScript.", "provider": "Anmelden mit", "form": "Im Formular stimmt etwas nicht.",
+		"added": "Der Passkey wurde hinzugefügt.", "back": "Zurück zur Anmeldung",
+		"code": "Code", "code-help": "8 Buchstaben, zum Beispiel BCDF-GHJK.", "fresh-help": "Bestätige, dass du es bist: Deine Anmeldung ist älter als 10 Minuten.", "refuse": "Ablehnen",
+		"device-name": "Das Programm nennt sich", "device-address": "Es fragt von der Adresse", "device-started": "Es wurde gestartet um", "device-environments": "Es will einen Schlüssel für",
+	},
 }

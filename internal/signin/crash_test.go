@@ -55,7 +55,7 @@ func TestACrashLeavesOneAdminOrTheToken(t *testing.T) {
 			text, err = NewSetupToken(t.Context(), fx.rows, fx.time())
 			return err
 		}, func(error) {
-			if !must(fx.Methods(t.Context())).Setup || fx.admins() != 0 {
+			if !must(fx.Methods(t.Context(), home)).Setup || fx.admins() != 0 {
 				t.Error("a set-up token alone has set the installation up")
 			}
 		})
@@ -65,7 +65,7 @@ func TestACrashLeavesOneAdminOrTheToken(t *testing.T) {
 			_, err := fx.Setup(t.Context(), Setup{Token: text, Name: "Ada", Email: "ada@example.com", Password: good}, home)
 			return err
 		}, func(err error) {
-			switch n, open := fx.admins(), must(fx.Methods(t.Context())).Setup; {
+			switch n, open := fx.admins(), must(fx.Methods(t.Context(), home)).Setup; {
 			case n > 1, open != (n == 0), n == 1 && !fx.admin():
 				t.Errorf("after try %d (%v) there are %d admins, and the set-up is open: %v", tries, err, n, open)
 			}

@@ -44,7 +44,7 @@ func (fx *fixture) time() time.Time {
 }
 func (fx *fixture) advance(d time.Duration) { fx.clock.Add(d.Milliseconds()) }
 func (fx *fixture) config() Config {
-	return Config{Store: fx.rows, Now: fx.time, Hasher: password.NewWeak(64)}
+	return Config{Store: fx.rows, Now: fx.time, Hasher: password.NewWeak(64), Key: make([]byte, 32)}
 }
 func (fx *fixture) restart() { fx.db.left.Store(-1); fx.Service = New(fx.config()) }
 func (fx *fixture) beginSetup() (text string) {
@@ -159,6 +159,14 @@ func (fx *fixture) invite(email string, account store.Account) string {
 		return err
 	})
 	return text
+}
+
+// anotherAccount makes an account beside the first one.
+func (fx *fixture) anotherAccount() store.Account {
+	fx.t.Helper()
+	other := store.Account{ID: newID[chargehand.AccountID](), Name: "other", CreatedMs: 1}
+	fx.change(func(tx *store.Tx) error { return tx.InsertAccount(&other) })
+	return other
 }
 
 // refused checks the code of an error, and a part of its detail.

@@ -266,7 +266,7 @@ func TestSetupOfAnInstallationWithInvitedPersons(t *testing.T) {
 		invited := fx.invite("ada@example.com", fx.account)
 		fx.invite("bob@example.com", fx.account)
 		carol := must(fx.Accept(ctx, Accept{Token: fx.invite("carol@example.com", fx.account), Name: "Carol", Password: good}, home))
-		if !must(fx.Methods(ctx)).Setup {
+		if !must(fx.Methods(ctx, home)).Setup {
 			t.Fatal("the installation has no admin, and wants no set-up")
 		}
 		text := fx.beginSetup()

@@ -25,7 +25,7 @@ func (s *Service) Invitation(ctx context.Context, text string) (Invitation, erro
 	hash := token.Hash(text)
 	var found Invitation
 	err := s.view(ctx, func(r *store.Reader) error {
-		ticket, err := r.FindTicket(store.TicketInvitation, hash[:], s.now().UnixMilli())
+		ticket, comesAgain, err := findAgain(r, store.TicketInvitation, hash[:], s.now().UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (s *Service) Invitation(ctx context.Context, text string) (Invitation, erro
 		if err != nil {
 			return err
 		}
-		known, err := hasCredential(r, p)
+		known, err := isKnown(r, p, comesAgain)
 		found = Invitation{Email: p.Email, Name: p.Name, Account: account.Name, Known: known}
 		return err
 	})
@@ -59,11 +59,25 @@ func hasCredential(r *store.Reader, p store.Person) (bool, error) {
 	return len(identities) > 0, err
 }
 
+// isKnown reports whether an invitation of a person only adds a membership: the person can sign in, or is an active
+// member elsewhere and about to make the first passkey. comesAgain: the invitation is the one that has led there.
+func isKnown(r *store.Reader, p store.Person, comesAgain bool) (bool, error) {
+	known, err := hasCredential(r, p)
+	if err != nil || known || comesAgain {
+		return known, err
+	}
+	_, err = firstAccount(r, p.No)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Accept is the request to accept an invitation.
 type Accept struct {
 	Token    string
 	Name     string // empty: as the invitation says
-	Password string // of a new person
+	Password string // of a new person; it may be empty as that of Setup
 	// Session is that of the browser; nil: none. A person who can sign in already must have done so.
 	Session *Session
 }
@@ -81,7 +95,7 @@ func (s *Service) Accept(ctx context.Context, q Accept, from Client) (*Session, 
 		if q.Name == "" {
 			q.Name = invitation.Name
 		}
-		if p, err = s.newPerson(ctx, q.Name, invitation.Email, q.Password); err != nil {
+		if p, err = s.newPerson(ctx, q.Name, invitation.Email, q.Password, from); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +120,7 @@ func (s *Service) Accept(ctx context.Context, q Accept, from Client) (*Session, 
 // accept uses an invitation up, within an Update. given is what a new person has chosen. The session of a known person
 // moves to the account, as fresh as it was: the invitation proves nothing of who uses it.
 func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given store.Person, browser *Session, from Client) (*Session, error) {
-	ticket, err := tx.UseTicket(store.TicketInvitation, hash, s.now().UnixMilli())
+	ticket, err := useAgain(tx, store.TicketInvitation, hash, s.now().UnixMilli())
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +128,14 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 	if err != nil {
 		return nil, err
 	}
-	known, err := hasCredential(&tx.Reader, p)
+	comesAgain := ticket.Kind == store.TicketInvitationAgain
+	known, err := isKnown(&tx.Reader, p, comesAgain)
 	if err != nil {
 		return nil, err
 	}
 	switch {
+	case known && comesAgain: // the person has got a passkey meanwhile
+		return nil, store.ErrConflict
 	case known && (browser == nil || browser.Person.No != p.No || browser.old):
 		return nil, errSignInFirst
 	case !known:
@@ -137,7 +154,15 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.SetMemberStatus(member.No, store.Invited, store.Active); err != nil {
+	was := store.Invited
+	if comesAgain {
+		was = store.Active
+		err = tx.RevokeSessions(p.No, 0, 0, s.now().UnixMilli())
+	}
+	if err == nil {
+		err = tx.SetMemberStatus(member.No, was, store.Active)
+	}
+	if err != nil {
 		return nil, err
 	}
 	// Links to set the password were made by those who knew the person without this membership.
@@ -145,6 +170,9 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 		return nil, err
 	}
 	if !known {
+		if err := keepAgain(tx, ticket, &p, ticket.Account); err != nil {
+			return nil, err
+		}
 		if err := s.recordLink(ctx, tx, ticket.Account, &p, audit.UserJoined); err != nil {
 			return nil, err
 		}
@@ -201,6 +229,9 @@ func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (
 			return err
 		}
 		if err := tx.DeleteTicketsOf(now.No, store.TicketBrowser); err != nil {
+			return err
+		}
+		if err := endAgain(tx, now.No); err != nil {
 			return err
 		}
 		if err := tx.RevokeSessions(now.No, 0, 0, s.now().UnixMilli()); err != nil {

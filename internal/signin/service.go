@@ -2,9 +2,12 @@ package signin
 
 import (
 	"context"
+	"crypto/cipher"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,6 +21,9 @@ import (
 // Config is what a Service is made of. Store is required.
 type Config struct {
 	Store *store.Store
+	// Key is what seals that which browsers keep between the two halves of a sign-in: 32 bytes, the same on all nodes.
+	// Default: a random one.
+	Key []byte
 	// WithoutPasswords refuses to sign in with a password, and to set one.
 	WithoutPasswords bool
 	Providers        []*oidc.Provider
@@ -33,6 +39,7 @@ type Config struct {
 // Service is the rules of sign-in over the store. It is safe for concurrent use.
 type Service struct {
 	store     *store.Store
+	sealer    cipher.AEAD
 	hasher    *password.Hasher
 	passwords bool
 	providers []*oidc.Provider
@@ -63,8 +70,16 @@ func New(c Config) *Service {
 	if c.Hasher == nil {
 		c.Hasher = password.New()
 	}
+	if c.Key == nil {
+		c.Key = make([]byte, 32)
+		rand.Read(c.Key) // never fails
+	}
+	sealer, err := newSealer(c.Key)
+	if err != nil {
+		panic(err) // a key of another length
+	}
 	return &Service{
-		store: c.Store, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, keys: c.Keys,
+		store: c.Store, sealer: sealer, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, keys: c.Keys,
 	}
 }
 
@@ -73,18 +88,22 @@ type Client struct {
 	Address netip.Addr
 	Agent   string // its User-Agent
 	Browser string // the secret by which the browser is known to persons; empty: none
+	// Origin is the address of this server as the browser has it, such as https://chargehand.example.com; nil: it is not
+	// known. Passkeys belong to it.
+	Origin *url.URL
 }
 
 // Methods says how a person can sign in.
 type Methods struct {
 	Setup     bool // there is no admin yet
 	Password  bool
+	Passkeys  bool // they work at the address that the browser uses
 	Providers []*oidc.Provider
 }
 
 // Methods reads how a person can sign in. Codes: unavailable.
-func (s *Service) Methods(ctx context.Context) (Methods, error) {
-	m := Methods{Password: s.passwords, Providers: s.providers}
+func (s *Service) Methods(ctx context.Context, from Client) (Methods, error) {
+	m := Methods{Password: s.passwords, Passkeys: from.noPasskeys() == "", Providers: s.providers}
 	err := s.view(ctx, func(r *store.Reader) error {
 		done, err := setUp(r)
 		m.Setup = !done

@@ -18,12 +18,16 @@ const SetupLife = 24 * time.Hour
 // ErrSetupDone says that the installation has an admin, so that it needs no set-up token.
 var ErrSetupDone = errors.New("the installation is set up: it has an admin who can sign in")
 
-// setUp reports whether an account has an active admin. Persons who are only invited do not count: an API key can
-// invite them before the set-up.
+// setupCreator is who has made the grant of an admin of the set-up.
+const setupCreator = "set-up"
+
+// setUp reports whether an account has an active admin who can sign in. Persons who are only invited do not count: an
+// API key can invite them before the set-up. One who has used the set-up token without a password counts as soon as
+// there is a passkey.
 func setUp(r *store.Reader) (bool, error) {
 	accounts, err := r.Accounts()
 	for _, account := range accounts {
-		if found, err := r.HasAdmin(account.No); err != nil || found {
+		if found, err := r.AdminCanSignIn(account.No); err != nil || found {
 			return found, err
 		}
 	}
@@ -41,7 +45,7 @@ func NewSetupToken(ctx context.Context, db *store.Store, now time.Time) (string,
 		if done, err := setUp(&tx.Reader); err != nil || done {
 			return errors.Join(err, ErrSetupDone)
 		}
-		if err := tx.DeleteTicketsOfKind(store.TicketSetup); err != nil {
+		if err := errors.Join(tx.DeleteTicketsOfKind(store.TicketSetup), tx.DeleteTicketsOfKind(store.TicketSetupAgain)); err != nil {
 			return err
 		}
 		return tx.InsertTicket(&store.Ticket{
@@ -57,7 +61,9 @@ func NewSetupToken(ctx context.Context, db *store.Store, now time.Time) (string,
 // Setup is the request to make the first admin.
 type Setup struct {
 	Token, Name, Email string
-	Password           string
+	// Password may be empty where passkeys work: AddPasskey is the next step. Until there is a passkey the token counts
+	// again, and who comes with it takes the place of the one who came before.
+	Password string
 }
 
 // Setup makes the first admin and signs in. Of several that try at once, one succeeds.
@@ -68,13 +74,13 @@ func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, er
 		if done, err := setUp(r); err != nil || done {
 			return errors.Join(err, ErrSetupDone)
 		}
-		_, err := r.FindTicket(store.TicketSetup, hash[:], s.now().UnixMilli())
+		_, _, err := findAgain(r, store.TicketSetup, hash[:], s.now().UnixMilli())
 		return err
 	})
 	if err != nil {
 		return nil, setupError(err)
 	}
-	p, err := s.newPerson(ctx, q.Name, q.Email, q.Password)
+	p, err := s.newPerson(ctx, q.Name, q.Email, q.Password, from)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +92,8 @@ func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, er
 		if done, err := setUp(&tx.Reader); err != nil || done {
 			return errors.Join(err, ErrSetupDone)
 		}
-		if _, err := tx.UseTicket(store.TicketSetup, hash[:], s.now().UnixMilli()); err != nil {
+		ticket, err := useAgain(tx, store.TicketSetup, hash[:], s.now().UnixMilli())
+		if err != nil {
 			return err
 		}
 		account, err := s.firstOf(tx)
@@ -95,6 +102,9 @@ func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, er
 		}
 		admin, err := makeAdmin(tx, p, account.No, s.now().UnixMilli())
 		if err != nil {
+			return err
+		}
+		if err := keepAgain(tx, ticket, &admin, account.No); err != nil {
 			return err
 		}
 		if err := s.record(ctx, tx, account.No, &admin, audit.UserSetUp, nil); err != nil {
@@ -106,7 +116,10 @@ func (s *Service) Setup(ctx context.Context, q Setup, from Client) (*Session, er
 	if err != nil {
 		return nil, setupError(err)
 	}
-	s.setUp()
+	s.changed()
+	if p.Password != "" {
+		s.setUp()
+	}
 	return session, nil
 }
 
@@ -131,8 +144,9 @@ func setupError(err error) error {
 	return err
 }
 
-// newPerson checks the fields of a new person and hashes the password. Codes: invalid_body, rate_limited.
-func (s *Service) newPerson(ctx context.Context, name, email, text string) (store.Person, error) {
+// newPerson checks the fields of a new person and hashes the password, which may be left out where passkeys work.
+// Codes: invalid_body, rate_limited.
+func (s *Service) newPerson(ctx context.Context, name, email, text string, from Client) (store.Person, error) {
 	p := store.Person{ID: newID[chargehand.UserID](), CreatedMs: s.now().UnixMilli()}
 	var complaint string
 	if p.Name, complaint = person.Name(name); complaint != "" {
@@ -142,6 +156,12 @@ func (s *Service) newPerson(ctx context.Context, name, email, text string) (stor
 		return p, badField("email", "email "+complaint)
 	}
 	p.NameKey = person.Key(p.Name)
+	if text == "" {
+		if reason := from.noPasskeys(); reason != "" {
+			return p, badField("password", "password is missing. It can be left out where a passkey takes its place. "+reason)
+		}
+		return p, nil
+	}
 	if err := s.acceptable("password", text, p.Name, p.Email); err != nil {
 		return p, err
 	}
@@ -151,7 +171,11 @@ func (s *Service) newPerson(ctx context.Context, name, email, text string) (stor
 }
 
 // makeAdmin makes p, or the invited person with that e-mail, an active member with the role admin. Codes: invalid_body.
+// Errors: ErrSetupDone.
 func makeAdmin(tx *store.Tx, p store.Person, account, nowMs int64) (store.Person, error) {
+	if err := dropAdmins(tx, account, p.EmailKey, nowMs); err != nil {
+		return p, err
+	}
 	known, err := tx.PersonByEmail(p.EmailKey)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -167,7 +191,7 @@ func makeAdmin(tx *store.Tx, p store.Person, account, nowMs int64) (store.Person
 	}
 	return p, tx.InsertGrant(&store.Grant{
 		ID: newID[chargehand.GrantID](), Account: account, Person: p.No, Role: "admin", Environments: store.BothEnvironments,
-		CreatedMs: nowMs, Creator: "set-up",
+		CreatedMs: nowMs, Creator: setupCreator,
 	})
 }
 
@@ -199,4 +223,36 @@ func join(tx *store.Tx, p store.Person, account, nowMs int64) error {
 		return errors.Join(tx.SetMemberStatus(m.No, m.Status, store.Active), tx.DeleteTicketsIn(account, p.No, store.TicketInvitation))
 	}
 	return err
+}
+
+// maxFirstGrants bounds the grants among which those of the set-up are looked for. Before it, only API keys give some.
+const maxFirstGrants = 1000
+
+// dropAdmins ends what those have who have used a set-up token before and never got a passkey: sessions and grants, and
+// the membership too unless the e-mail is the one to keep. Errors: ErrSetupDone if one has got a passkey meanwhile.
+func dropAdmins(tx *store.Tx, account int64, keep string, nowMs int64) error {
+	grants, err := tx.ListGrants(store.GrantFilter{Account: account, Limit: maxFirstGrants})
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		if g.Creator != setupCreator || g.Person == 0 {
+			continue
+		}
+		p, err := tx.PersonForUpdate(g.Person)
+		if err != nil {
+			return err
+		}
+		if can, err := hasCredential(&tx.Reader, p); err != nil || can {
+			return errors.Join(err, ErrSetupDone)
+		}
+		err = errors.Join(tx.DeleteGrant(g.No), tx.RevokeSessions(p.No, 0, 0, nowMs), tx.DeleteTicketsOf(p.No, store.TicketSetupAgain))
+		if err == nil && p.EmailKey != keep {
+			err = tx.DeleteMember(account, p.No)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -28,7 +28,7 @@ func (fx *fixture) admin() (found bool) {
 func TestSetupMakesTheFirstAdmin(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		ctx := t.Context()
-		if m := must(fx.Methods(ctx)); !m.Setup || !m.Password {
+		if m := must(fx.Methods(ctx, home)); !m.Setup || !m.Password {
 			t.Fatalf("methods of a new installation: %+v", m)
 		}
 		first := fx.beginSetup()
@@ -58,7 +58,7 @@ func TestSetupMakesTheFirstAdmin(t *testing.T) {
 		if _, err := NewSetupToken(ctx, fx.rows, fx.time()); !errors.Is(err, ErrSetupDone) {
 			t.Errorf("another token: %v", err)
 		}
-		if m := must(fx.Methods(ctx)); m.Setup {
+		if m := must(fx.Methods(ctx, home)); m.Setup {
 			t.Error("the installation still asks for its set-up")
 		}
 	})

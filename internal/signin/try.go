@@ -227,7 +227,9 @@ func (s *Service) changePassword(ctx context.Context, tx *store.Tx, of *Session,
 		return nil, store.ErrConflict
 	}
 	now := s.now()
-	err = tx.SetPassword(p.No, stored)
+	if err = tx.SetPassword(p.No, stored); err == nil {
+		err = endAgain(tx, p.No)
+	}
 	for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser} {
 		if err == nil {
 			err = tx.DeleteTicketsOf(p.No, kind)

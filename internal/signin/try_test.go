@@ -209,7 +209,7 @@ func TestWithoutPasswords(t *testing.T) {
 		s := New(c)
 		_, err := s.SignIn(t.Context(), "ada@example.com", good, home)
 		refused(t, "sign-in", err, chargehand.CodeInvalidCredentials, "no sign-in with passwords")
-		if m := must(s.Methods(t.Context())); m.Password {
+		if m := must(s.Methods(t.Context(), home)); m.Password {
 			t.Error("methods list the password")
 		}
 	})

@@ -124,16 +124,24 @@ func (r *Reader) GrantsOf(account, person int64, limit int) ([]Grant, error) {
 // HasAdmin reports whether an account has an active member with the role admin: by a grant of the person's own, or of a
 // group that the person is in. Persons who are disabled everywhere do not count. An Update that decides on it holds
 // LockAdmins.
-func (r *Reader) HasAdmin(account int64) (bool, error) {
+func (r *Reader) HasAdmin(account int64) (bool, error) { return r.hasAdmin(account, "") }
+
+// AdminCanSignIn is HasAdmin of members who have a password, a passkey or an identity.
+func (r *Reader) AdminCanSignIn(account int64) (bool, error) {
+	return r.hasAdmin(account, ` AND (p.password IS NOT NULL OR EXISTS (SELECT 1 FROM passkey k WHERE k.person = p.no)
+ OR EXISTS (SELECT 1 FROM identity i WHERE i.person = p.no))`)
+}
+
+func (r *Reader) hasAdmin(account int64, condition string) (bool, error) {
 	own, err := r.exists("look for admins", `SELECT r.no FROM role_grant r
  JOIN membership m ON m.account = r.account AND m.person = r.person JOIN person p ON p.no = r.person
- WHERE r.account = ?1 AND r.role = 'admin' AND r.person <> 0 AND m.status = ?2 AND p.disabled_ms = 0 LIMIT 1`, account, int64(Active))
+ WHERE r.account = ?1 AND r.role = 'admin' AND r.person <> 0 AND m.status = ?2 AND p.disabled_ms = 0`+condition+` LIMIT 1`, account, int64(Active))
 	if err != nil || own {
 		return own, err
 	}
 	return r.exists("look for admins in groups", `SELECT r.no FROM role_grant r JOIN group_member g ON g.user_group = r.user_group
  JOIN membership m ON m.account = r.account AND m.person = g.person JOIN person p ON p.no = g.person
- WHERE r.account = ?1 AND r.role = 'admin' AND r.user_group <> 0 AND m.status = ?2 AND p.disabled_ms = 0 LIMIT 1`, account, int64(Active))
+ WHERE r.account = ?1 AND r.role = 'admin' AND r.user_group <> 0 AND m.status = ?2 AND p.disabled_ms = 0`+condition+` LIMIT 1`, account, int64(Active))
 }
 
 // LockAdmins makes the caller the only one that changes who is an admin of an account. Errors: ErrNotFound.

@@ -10,13 +10,15 @@ type TicketKind uint8
 
 // The kinds. Their numbers are stored.
 const (
-	TicketSetup      TicketKind = 1 + iota // makes the first person of an installation its admin
-	TicketInvitation                       // makes an invited person an active member
-	TicketReset                            // sets a password anew
-	TicketDevice                           // signs a command line in, when a person has confirmed its code
-	TicketChallenge                        // a challenge of WebAuthn
-	TicketOIDC                             // a sign-in that is on its way through an identity provider
-	TicketBrowser                          // a browser from which a person has signed in; it is not used up
+	TicketSetup           TicketKind = 1 + iota // makes the first person of an installation its admin
+	TicketInvitation                            // makes an invited person an active member
+	TicketReset                                 // sets a password anew
+	TicketDevice                                // signs a command line in, when a person has confirmed its code
+	TicketChallenge                             // a challenge of WebAuthn that was answered
+	TicketOIDC                                  // a sign-in through an identity provider that has come back
+	TicketBrowser                               // a browser from which a person has signed in; it is not used up
+	TicketSetupAgain                            // TicketSetup of an admin who has no password and no passkey yet
+	TicketInvitationAgain                       // TicketInvitation of a user who has no password and no passkey yet
 )
 
 // Ticket is a secret that can be used once, until it expires. The secret itself is not stored.

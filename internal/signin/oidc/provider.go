@@ -25,6 +25,7 @@ const Life = 10 * time.Minute
 
 const (
 	askTime      = 10 * time.Second
+	askEvery     = 2 * time.Second // after it has not answered
 	maxAnswer    = 1 << 20
 	clockSkew    = time.Minute
 	maxGroups    = 1000
@@ -52,6 +53,9 @@ type Provider struct {
 
 	mu    sync.Mutex
 	known *metadata // nil until it has answered what it is
+	// failed is why it has not, when it was last asked.
+	failed   error
+	failedAt time.Time
 }
 
 type metadata struct {
@@ -260,22 +264,35 @@ func (p *Provider) metadata(ctx context.Context) (*metadata, error) {
 	if p.known != nil {
 		return p.known, nil
 	}
-	asking, cancel := context.WithTimeout(ctx, askTime)
+	// Those who have waited behind one that failed do not wait for the provider once more, one after the other.
+	if p.failed != nil && p.now().Sub(p.failedAt) < askEvery {
+		return nil, p.failed
+	}
+	if err := p.ask(ctx); err != nil {
+		p.failed, p.failedAt = err, p.now()
+		return nil, err
+	}
+	return p.known, nil
+}
+
+// ask asks the provider about itself. The caller holds mu.
+func (p *Provider) ask(ctx context.Context) error {
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	// The keys are fetched later with the client alone, so that they do not end with this request.
 	provider, err := oidc.NewProvider(oidc.ClientContext(asking, p.client), p.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	var more struct {
 		NamesIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := provider.Claims(&more); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	verifier := provider.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client), &oidc.Config{ClientID: p.ClientID, Now: p.now})
 	p.known = &metadata{endpoint: provider.Endpoint(), verifier: verifier, namesIssuer: more.NamesIssuer}
-	return p.known, nil
+	return nil
 }
 
 func (p *Provider) config(known *metadata, redirect string) *oauth2.Config {

@@ -105,12 +105,17 @@ func TestAFreshSignInAtARealProvider(t *testing.T) {
 }
 
 func TestAProviderThatIsGoneComesBack(t *testing.T) {
-	p := provider("http://127.0.0.1:1/company", nil)
+	ahead := time.Duration(0)
+	p := provider("http://127.0.0.1:1/company", func() time.Time { return time.Now().Add(ahead) })
 	if _, err := p.Begin(t.Context(), callback, false); !errors.Is(err, ErrUnreachable) {
 		t.Fatalf("nothing listens there: %v", err)
 	}
 	server := peer.StartAuth(t, "")
 	p.Issuer = server.URL + "/company"
+	if _, err := p.Begin(t.Context(), callback, false); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("it is asked again at once: %v", err)
+	}
+	ahead = askEvery
 	if _, err := p.Begin(t.Context(), callback, false); err != nil {
 		t.Errorf("it answers now: %v", err)
 	}

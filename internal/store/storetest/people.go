@@ -469,13 +469,16 @@ func grantsOf(f *fixture) {
 // admins: a member is an admin by a grant, or by a group, as long as the membership is active.
 func admins(f *fixture) {
 	f.newAccount()
+	credential := false
 	is := func(what string, want bool) {
 		f.Helper()
 		f.update(func(tx *store.Tx) error {
 			err1 := tx.LockAdmins(1)
 			got, err2 := tx.HasAdmin(1)
 			same(f, what, got, want)
-			return errors.Join(err1, err2)
+			enters, err3 := tx.AdminCanSignIn(1)
+			same(f, what+", who can sign in", enters, want && credential)
+			return errors.Join(err1, err2, err3)
 		})
 	}
 	is("none", false)
@@ -487,10 +490,25 @@ func admins(f *fixture) {
 	is("an empty group", false)
 	f.update(func(tx *store.Tx) error { return tx.JoinGroup(&team, bo.Person.No) })
 	is("one in a group", true)
+	f.update(func(tx *store.Tx) error {
+		k := store.Passkey{Person: bo.Person.No, Credential: []byte("bo"), Data: []byte("key"), Name: "phone", CreatedMs: startMs}
+		setID(f, &k.ID, startMs)
+		return tx.InsertPasskey(&k)
+	})
+	credential = true
+	is("one in a group, with a passkey", true)
 	f.update(func(tx *store.Tx) error { return tx.SetMemberStatus(bo.No, store.Active, store.Disabled) })
 	is("a disabled one in a group", false)
 	own := f.newGrant(store.Grant{Person: ada.Person.No, Role: "admin"})
+	credential = false
 	is("one by a grant", true)
+	f.update(func(tx *store.Tx) error {
+		return tx.InsertIdentity(&store.Identity{Issuer: "i", Subject: "s", Person: ada.Person.No, Provider: "p", CreatedMs: startMs})
+	})
+	credential = true
+	is("one by a grant, with an identity", true)
+	f.update(func(tx *store.Tx) error { return tx.SetPassword(ada.Person.No, "$argon2id$x") })
+	is("one by a grant, with a password too", true)
 	f.update(func(tx *store.Tx) error { return tx.DisablePerson(ada.Person.No, 1) })
 	is("one who is disabled everywhere", false)
 	f.update(func(tx *store.Tx) error {
