@@ -23,7 +23,7 @@ export default defineConfig<Options>({
   },
   projects: [
     { name: "pointer", use: { way: "pointer" } },
-    { name: "keyboard", use: { way: "keyboard" }, testMatch: "stories/*.spec.ts" },
+    { name: "keyboard", use: { way: "keyboard" }, testMatch: ["stories/*.spec.ts", "script/*.spec.ts"] },
     {
       name: "without script",
       use: { way: "without script", javaScriptEnabled: false },
