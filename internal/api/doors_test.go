@@ -235,7 +235,7 @@ func TestPasskeysOverHTTP(t *testing.T) {
 		v.want("one of two", v.send("DELETE", "/api/v1/me/passkeys/"+more.body["id"].(string), ""), 204, "")
 		d.audited(audit.PasskeyAdded, audit.PasskeyRemoved)
 		if page := v.send("GET", "/sign-in", ""); !strings.Contains(page.text, `data-passkey="add"`) {
-			t.Errorf("the page of who is signed in: %s", page.text)
+			t.Errorf("the page of a person who is signed in: %s", page.text)
 		}
 	})
 }

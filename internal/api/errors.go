@@ -86,7 +86,7 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The account has no group with this id."},
 	chargehand.CodeProviderNotFound: {http.StatusNotFound, "There is no such identity provider",
 		"The server has no identity provider of this name. GET /auth/methods lists those that it has."},
-	chargehand.CodeNotInvited: {http.StatusForbidden, "Nobody has invited this person",
+	chargehand.CodeNotInvited: {http.StatusForbidden, "This person is not invited",
 		"The identity provider has signed the person in, but the person is no user here. An admin invites the e-mail that the provider has checked."},
 	chargehand.CodePasskeyNotFound: {http.StatusNotFound, "There is no such passkey",
 		"The person who is signed in has no passkey with this id."},

@@ -172,7 +172,8 @@ func (c *call) badForm(again page.Content, s *signin.Session, err error) error {
 	return c.answerForm(again, s, err)
 }
 
-// methods are the ways to sign in, for a form that is shown again because of an error, which says more than another one.
+// methods are the ways to sign in, for a form that is shown again because of an error. That error says more than one of
+// Methods.
 func (c *call) methods() signin.Methods {
 	m, err := c.server.signIn.Methods(c.r.Context(), c.from())
 	if err != nil {

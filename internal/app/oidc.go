@@ -100,7 +100,7 @@ func readClientSecret(s *oidc.Setting, path string) error {
 	return nil
 }
 
-// checkSignIn reads the identity providers, and checks that somebody can sign in.
+// checkSignIn reads the identity providers, and checks that there is a way to sign in.
 func (c Config) checkSignIn() ([]oidc.Setting, error) {
 	list, err := c.OIDC.settings()
 	if err != nil {
@@ -121,7 +121,7 @@ func (c Config) checkSignIn() ([]oidc.Setting, error) {
 			return nil, installation.BadSetting("--public-url: %w", err)
 		}
 		if reason := passkey.Usable(u); reason != "" {
-			return nil, installation.BadSetting("--auth-password=false: nobody could sign in: there is no --oidc, and %s", reason)
+			return nil, installation.BadSetting("--auth-password=false: there would be no way to sign in: there is no --oidc, and %s", reason)
 		}
 	}
 	return list, nil

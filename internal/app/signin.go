@@ -23,8 +23,8 @@ import (
 // setupName is the file of the data directory with the token of the set-up.
 const setupName = "setup-token"
 
-// openSignIn makes the rules of sign-in. Identity providers are asked about themselves when they are first used: one that
-// is down keeps no server from starting.
+// openSignIn makes the rules of sign-in. Identity providers are asked about themselves when they are first used, so
+// one that is down keeps no server from starting.
 func (t *term) openSignIn(keys *secret.Keys) error {
 	key, err := hkdf.Expand(sha256.New, keys.Of(secret.LinkSignature), "sign-in", 32)
 	if err != nil {

@@ -90,7 +90,7 @@ var actions = []Description{
 	{SessionCreated, "A user has signed in.", "user", "method"},
 	{SessionSwitched, "A user who has signed in already works in this account now.", "user", ""},
 	{SessionEnded, "A user has signed out.", "user", ""},
-	{UserProvisioned, "A person whom nobody has invited has become a user, by the rules for an identity provider.", "user", "provider"},
+	{UserProvisioned, "A person without an invitation has become a user, by the rules for an identity provider.", "user", "provider"},
 	{IdentityLinked, "A user has signed in by an identity provider for the first time.", "user", "provider"},
 	{PasskeyAdded, "A user has added a passkey to the ways to sign in.", "passkey", ""},
 	{PasskeyRemoved, "A user has removed a passkey.", "passkey", ""},

@@ -90,8 +90,8 @@ func requires(list any, name string) bool {
 	return slices.ContainsFunc(names, func(v any) bool { return v == name })
 }
 
-// condition is what an `if` looks at: one property with a const or an enum, or whether it is given; nil if it is anything
-// else.
+// condition is what an `if` looks at: one property with a const or an enum, or whether it is given; nil if it looks at
+// anything else.
 func (b *builder) condition(p location) *condition {
 	s, known := b.resolve(p)
 	if !known {

@@ -115,7 +115,8 @@ func (o *Outbox) lease(ctx context.Context) (*job, error) {
 
 var errExpired = errors.New("it has expired")
 
-// take leases a mail, within an Update, and ends it if it is not to be sent: then there is a result, perhaps with a reason.
+// take leases a mail, within an Update, and ends it if it is not to be sent: then there is a result, perhaps with a
+// reason.
 func (o *Outbox) take(tx *store.Tx, now time.Time) (j job, result store.MailResult, reason, err error) {
 	if j.row, err = tx.LeaseMail(now.UnixMilli(), now.Add(leaseTime).UnixMilli()); err != nil {
 		return j, 0, nil, err

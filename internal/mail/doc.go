@@ -2,12 +2,13 @@
 // (Outbox.Put). A process that sends leases one mail after another, so that of several processes one sends it.
 //
 // Invariants:
-//   - A mail of a change that was committed is sent, given up with a line of the log, or expires. One of a change that was
-//     undone is never sent.
-//   - A mail is sent twice only if a process ends, or loses the database, between the answer of the mail server and the note
-//     of it. Both have the same Message-ID.
+//   - A mail of a change that was committed is sent, given up with a line of the log, or expires. One of a change that
+//     was undone is never sent.
+//   - A mail is sent twice only if a process ends, or loses the database, between the answer of the mail server and the
+//     note of it. Both have the same Message-ID.
 //   - What a mail says is sealed in its row, because it may hold a link, and is forgotten when the mail has ended.
-//   - The rows are bounded in number, and each in size. A full outbox makes Put say so; the change happens all the same.
+//   - The rows are bounded in number, and each in size. A full outbox makes Put say so; the change happens all the
+//     same.
 //
 // A nil *Outbox is that of an installation without a mail server: it takes nothing.
 //

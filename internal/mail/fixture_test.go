@@ -175,13 +175,13 @@ func (f *fixture) eventually(what string, so func() bool) {
 	f.t.Helper()
 	deadline := time.NewTimer(20 * time.Second)
 	defer deadline.Stop()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
+	again := time.NewTicker(2 * time.Millisecond)
+	defer again.Stop()
 	for !so() {
 		select {
-		case <-look.C:
+		case <-again.C:
 		case <-deadline.C:
-			f.t.Fatalf("%s: not within a minute; the log is\n%s", what, f.log.String())
+			f.t.Fatalf("%s: not within 20 seconds; the log is\n%s", what, f.log.String())
 		}
 	}
 }

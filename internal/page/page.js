@@ -30,7 +30,7 @@ if (place && window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
   const enter = () => location.assign("/sign-in");
   const fill = (...names) => names.every((name) => input(name).reportValidity());
 
-  // Until a passkey is made, the token of the form counts again: whoever gives up here presses the button once more.
+  // Until a passkey is made, the token of the form counts again: a person who gives up here presses the button once more.
   const actions = {
     "sign-in": async () => {
       const { options } = await send("/auth/passkey/options");

@@ -176,7 +176,8 @@ func TestTheLastWayToSignInStays(t *testing.T) {
 	})
 }
 
-// TestSetupWithoutAPassword: until there is a passkey the token counts again, and there is one admin, whoever gave up.
+// TestSetupWithoutAPassword: until there is a passkey the token counts again, and there is one admin, however many gave
+// up before.
 func TestSetupWithoutAPassword(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		ctx := t.Context()
@@ -189,7 +190,7 @@ func TestSetupWithoutAPassword(t *testing.T) {
 		refused(t, "where passkeys do not work", err, chargehand.CodeInvalidBody, "password is missing")
 		gone := must(fx.Setup(ctx, Setup{Token: text, Name: "Eve", Email: "eve@example.com"}, atHome))
 		if m := must(fx.Methods(ctx, atHome)); !m.Setup || !m.Passkeys || done != 0 {
-			t.Errorf("nobody can sign in: %+v, done %d", m, done)
+			t.Errorf("after a set-up without a passkey: %+v, done %d", m, done)
 		}
 		first := must(fx.Setup(ctx, Setup{Token: text, Name: "Ada", Email: "ada@example.com"}, atHome))
 		begun := must(fx.BeginPasskey(ctx, first, atHome))
@@ -220,7 +221,7 @@ func TestSetupWithoutAPassword(t *testing.T) {
 	})
 }
 
-// TestInvitationsWithoutAPassword: the invitation counts again until there is a passkey, and for nobody else's.
+// TestInvitationsWithoutAPassword: the invitation counts again until there is a passkey, and for no other person.
 func TestInvitationsWithoutAPassword(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		ctx := t.Context()

@@ -55,7 +55,8 @@ func (s *Service) providerError(p *oidc.Provider, err error) error {
 }
 
 // BeginProvider begins a sign-in by an identity provider, which sends the browser back to redirect. session: it is to
-// be made fresh, and the provider asks the person again; nil: somebody signs in. Codes: provider_not_found, unavailable.
+// be made fresh, and the provider asks the person again; nil: a person signs in.
+// Codes: provider_not_found, unavailable.
 func (s *Service) BeginProvider(ctx context.Context, name, redirect string, session *Session) (Departure, error) {
 	p, err := s.provider(name)
 	if err != nil {
@@ -74,7 +75,7 @@ func (s *Service) BeginProvider(ctx context.Context, name, redirect string, sess
 }
 
 // FinishProvider signs in, or makes the session fresh, with the query that a browser brings back from an identity
-// provider. It must have the cookie of BeginProvider: nobody can be made to sign in as another one.
+// provider. It must have the cookie of BeginProvider, so that no person is made to sign in as another one.
 // Codes: provider_not_found, invalid_credentials, not_invited, fresh_sign_in_required, state_conflict, last_admin,
 // unavailable.
 func (s *Service) FinishProvider(ctx context.Context, name, sealed string, query url.Values, browser *Session, from Client) (*Session, error) {
@@ -191,7 +192,7 @@ func (s *Service) enterBy(ctx context.Context, p *oidc.Provider, w way, who oidc
 
 // notInvited is the error for a person whom the provider knows and this installation does not.
 func notInvited(p *oidc.Provider, who oidc.Identity) error {
-	detail := "The identity provider " + p.Title + " knows you, but nobody has invited you here. Ask an admin to invite the e-mail that the provider has of you."
+	detail := "The identity provider " + p.Title + " knows you, but you are not invited here. Ask an admin to invite the e-mail that the provider has of you."
 	switch {
 	case who.Email == "":
 		detail = "The identity provider " + p.Title + " does not tell your e-mail, so that no invitation can be found. Ask its administrator to send the claim email."
@@ -243,7 +244,7 @@ func (s *Service) personOf(ctx context.Context, tx *store.Tx, p *oidc.Provider, 
 	return found.No, s.link(ctx, tx, p, who, &found)
 }
 
-// admitted makes a person of whom nobody has known before, if a rule admits that. Codes: not_invited.
+// admitted makes a person whom this installation has not known before, if a rule admits that. Codes: not_invited.
 func (s *Service) admitted(tx *store.Tx, p *oidc.Provider, who oidc.Identity, email, key string) (store.Person, error) {
 	if !p.Provision.Admits(who) {
 		return store.Person{}, notInvited(p, who)
@@ -256,7 +257,7 @@ func (s *Service) admitted(tx *store.Tx, p *oidc.Provider, who oidc.Identity, em
 	return found, tx.InsertPerson(&found)
 }
 
-// link makes a person the one of an identity, who can sign in from now on.
+// link makes a person the one of an identity. From now on the person can sign in by it.
 func (s *Service) link(ctx context.Context, tx *store.Tx, p *oidc.Provider, who oidc.Identity, found *store.Person) error {
 	err := tx.InsertIdentity(&store.Identity{
 		Issuer: who.Issuer, Subject: who.Subject, Person: found.No, Provider: p.Name, CreatedMs: s.now().UnixMilli(),

@@ -62,7 +62,7 @@ func NewSetupToken(ctx context.Context, db *store.Store, now time.Time) (string,
 type Setup struct {
 	Token, Name, Email string
 	// Password may be empty where passkeys work: AddPasskey is the next step. Until there is a passkey the token counts
-	// again, and who comes with it takes the place of the one who came before.
+	// again: the next person who comes with it takes the place of the one before.
 	Password string
 }
 

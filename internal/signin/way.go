@@ -22,7 +22,7 @@ type way struct {
 	EndsMs int64   `json:"ends_ms"`
 	Secret string  `json:"secret"` // the challenge or state that the answer repeats
 	State  []byte  `json:"state"`
-	// Session is that of the person who goes the way; zero: nobody has signed in.
+	// Session is that of the person who goes the way; zero: the person has not signed in yet.
 	Session chargehand.SessionID `json:"session"`
 }
 

@@ -19,7 +19,7 @@ type File struct {
 	Digest      []byte // blob.Digest.Bytes
 	Execution   int64  // that made it; 0: an upload, or not journaled yet
 	Uploader    int64  // number of the key that has uploaded it; below 0: of the person; 0: none
-	Owner       int64  // the uploader, or who has started the execution: whose storage it counts for; 0: nobody's
+	Owner       int64  // whose storage it counts for: that of the uploader, or of the starter of the execution; 0: of none
 	Visible     bool   // uploads at once; results when the outcome that names them is journaled
 }
 

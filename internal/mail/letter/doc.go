@@ -2,6 +2,6 @@
 //
 // Invariants:
 //   - What comes from people (names of persons, accounts and keys) is one line of visible characters of bounded length,
-//     whoever let it in.
+//     whatever way it came in.
 //   - HTML shows it as text only (html/template), and loads nothing.
 package letter

@@ -46,7 +46,7 @@ func (m *Message) write(from mail.Address, to string) *gomail.Msg {
 	out.Subject(m.Subject)
 	out.SetDateWithValue(m.At)
 	out.SetMessageIDWithValue(m.ID + from.Address[strings.LastIndexByte(from.Address, '@'):])
-	// Nothing answers by itself: a note of absence would only come back to nobody.
+	// Mailboxes do not answer by themselves then: no person would read a note of absence.
 	out.SetGenHeader("Auto-Submitted", "auto-generated")
 	out.SetGenHeader("X-Auto-Response-Suppress", "All")
 	out.SetBodyString(gomail.TypeTextPlain, m.Text)

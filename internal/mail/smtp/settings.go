@@ -57,11 +57,13 @@ func (s *Server) GoString() string { return s.Address() }
 // maxPasswordFile bounds what is read of Settings.PasswordFile.
 const maxPasswordFile = 4096
 
-// Open reads settings. It connects to nothing. Its errors begin with the setting that is wrong, and never hold a password.
+// Open reads settings. It connects to nothing. Its errors begin with the setting that is wrong, and never hold a
+// password.
 func Open(c Settings) (*Server, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		return nil, errors.New("--smtp-url is no address such as smtps://user@mail.example.org") // without the URL, which may hold a password
+		// Without the URL, which may hold a password.
+		return nil, errors.New("--smtp-url is no address such as smtps://user@mail.example.org")
 	}
 	s := &Server{host: u.Hostname(), port: u.Port(), user: u.User.Username(), time: c.Time}
 	if s.time == 0 {

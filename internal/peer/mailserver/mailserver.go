@@ -129,8 +129,8 @@ func (s *Server) certificate(t testing.TB, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// Refuse has f asked at each stage (connect, from, to, data, taken) whether to go on; nil: at none. At taken, the server
-// has kept the mail and only its answer is missing. f may block. Errors of Code are what the client is told.
+// Refuse has f asked at each stage (connect, from, to, data, taken) whether to continue; nil: at none. At taken, the
+// server has kept the mail and only its answer is missing. f may block. Errors of Code are the answer to the client.
 func (s *Server) Refuse(f func(stage, address string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

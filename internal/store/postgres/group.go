@@ -283,15 +283,15 @@ func (g *group) writeUsage() error {
 		}
 	}
 	c := &conn{texts: g.texts, owner: ofGroup, session: g.session, flush: g.flush}
-	if err := store.WriteUsage(c, g.mark.slot(), store.SumUsage(counts)); err != nil {
+	if err := store.WriteUsage(c, g.mark.usageNo(), store.SumUsage(counts)); err != nil {
 		return c.cause
 	}
 	return nil
 }
 
-// slot is the number of the rows of usage that the writer of the mark changes, and nobody else: commits of several
+// usageNo is the number of the rows of usage that only the writer of the mark changes, so that commits of several
 // writers do not wait for each other.
-func (m *mark) slot() int64 {
+func (m *mark) usageNo() int64 {
 	return int64(binary.BigEndian.Uint64(m.writer)>>1 | 1)
 }
 

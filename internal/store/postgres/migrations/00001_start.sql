@@ -576,7 +576,7 @@ CREATE TABLE file (
     size        BIGINT NOT NULL,
     execution   BIGINT NOT NULL,           -- that made it; 0: an upload, or a result that is not journaled yet
     uploader    BIGINT NOT NULL DEFAULT 0, -- API key; below 0: person; 0: none
-    owner       BIGINT NOT NULL DEFAULT 0, -- for whom it counts in usage_sum: the uploader, or who has started the execution
+    owner       BIGINT NOT NULL DEFAULT 0, -- for whom it counts in usage_sum: the uploader, or the starter of the execution
     environment SMALLINT NOT NULL,
     visible     SMALLINT NOT NULL,         -- 0: a result that is not journaled yet
     id          BYTEA NOT NULL UNIQUE CHECK (length(id) = 16),

@@ -572,7 +572,7 @@ CREATE TABLE file (
     digest      BLOB NOT NULL,
     execution   INTEGER NOT NULL,           -- that made it; 0: an upload, or a result that is not journaled yet
     uploader    INTEGER NOT NULL DEFAULT 0, -- API key; below 0: person; 0: none
-    owner       INTEGER NOT NULL DEFAULT 0, -- for whom it counts in usage_sum: the uploader, or who has started the execution
+    owner       INTEGER NOT NULL DEFAULT 0, -- for whom it counts in usage_sum: the uploader, or the starter of the execution
     visible     INTEGER NOT NULL            -- 0: a result that is not journaled yet
 ) STRICT;
 -- FilesOf.
