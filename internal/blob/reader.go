@@ -124,7 +124,7 @@ func (r *contentReader) Read(p []byte) (n int, err error) {
 			return 0, err
 		}
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}
 	return n, err

@@ -152,7 +152,7 @@ func (r *Reader) FirstMembers(groups []int64, limit int) (map[int64][]chargehand
 				scanID(row, 2, &one.id)
 				list = append(list, one)
 				return nil
-			}, append(args, int64(limit-1), int64(maxSeq))...)
+			}, append(args, int64(limit-1), maxSeq)...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list first members of groups: %w", err)
