@@ -87,6 +87,8 @@ var commandExamples = map[string]string{
   export CHARGEHAND_API_KEY=$(chargehand keys create --preset all)`,
 	"chargehand keys list": `  chargehand keys list
   chargehand keys list -o wide`,
+	"chargehand keys rotate": `  chargehand keys rotate 7042ca9a
+  chargehand keys rotate 7042ca9a --grace 1h`,
 	"chargehand keys revoke": `  chargehand keys revoke 7042ca9a`,
 	"chargehand audit": `  chargehand audit
   chargehand audit --action secret.set --after 7d

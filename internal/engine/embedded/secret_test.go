@@ -54,6 +54,7 @@ do:
 // TestSecretsStayInside: nothing that is stored or shown holds a secret in the clear, neither while an execution runs
 // nor afterwards. What activities get is whole, also after a crash, and stays the version from the start.
 func TestSecretsStayInside(t *testing.T) {
+	t.Setenv("CHARGEHAND_ENCRYPT", "") // what is stored is read in the clear
 	t.Run("sqlite", func(t *testing.T) { secretsStayInside(t, newFixture(t)) })
 	t.Run("postgres", func(t *testing.T) {
 		server := peer.StartPostgres(t, peer.PostgresOptions{Careless: true})
@@ -240,6 +241,7 @@ do:
 
 // TestSecretsOfAnotherKey: what cannot be opened ends its execution with a clear error, and no other.
 func TestSecretsOfAnotherKey(t *testing.T) {
+	t.Setenv("CHARGEHAND_ENCRYPT", "") // with it, nothing could be opened
 	fx := newFixture(t)
 	m := newMirror()
 	fx.runner = m
