@@ -146,7 +146,7 @@ func examples() map[reflect.Type]any {
 	}
 	member := user{
 		ID: exampleID[chargehand.UserID](exampleUserID), Email: "ada@example.org", Name: "Ada", Status: "invited", Groups: []chargehand.GroupID{}, Methods: []string{},
-		CreatedAt: created, Invitation: &oneUseLink{exampleHost + "/invitation#token=TOKEN", expires},
+		CreatedAt: created, Invitation: &oneUseLink{exampleHost + "/invitation#token=TOKEN", expires, true},
 	}
 	seen := member
 	seen.Status, seen.Groups, seen.Methods, seen.LastSeenAt, seen.Invitation = "active", []chargehand.GroupID{team.ID}, []string{"passkey"}, finished, nil

@@ -53,6 +53,10 @@ func (f *fakeSignIn) Session(_ context.Context, token string) (*signin.Session, 
 	}
 	return s, err
 }
+func (f *fakeSignIn) AskReset(_ context.Context, _ string, from signin.Client) error {
+	f.from = from
+	return f.fail
+}
 func (f *fakeSignIn) SignOut(context.Context, *signin.Session) error { return f.fail }
 func (f *fakeSignIn) SwitchAccount(context.Context, *signin.Session, chargehand.AccountID) (*signin.Session, error) {
 	return f.session(signin.Client{})

@@ -225,6 +225,7 @@ func loginPage(q map[string]string, m signin.Methods) page.Content {
 	for _, p := range m.Providers {
 		content.Providers = append(content.Providers, page.Provider{Name: p.Name, Title: p.Title})
 	}
+	content.Forgotten = m.Forgotten
 	return offer(content, m)
 }
 
@@ -265,6 +266,12 @@ func (c *call) postSignIn() error {
 		c.setCookie("", time.Time{})
 		c.seeOther("/sign-in")
 		return nil
+	}
+	if q["forgotten"] != "" {
+		if err := c.server.signIn.AskReset(c.r.Context(), q["forgotten"], c.from()); err != nil {
+			return c.answerForm(loginPage(nil, c.methods()), nil, err)
+		}
+		return c.drawPage(http.StatusOK, page.Content{Page: page.Forgotten})
 	}
 	s, err := c.server.signIn.SignIn(c.r.Context(), q["email"], q["password"], c.from())
 	return c.answerForm(loginPage(q, c.methods()), s, err)

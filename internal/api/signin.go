@@ -40,6 +40,7 @@ type SignIn interface {
 
 	BeginProvider(ctx context.Context, name, redirect string, session *signin.Session) (signin.Departure, error)
 	FinishProvider(ctx context.Context, name, way string, query url.Values, browser *signin.Session, from signin.Client) (*signin.Session, error)
+	AskReset(ctx context.Context, email string, from signin.Client) error
 }
 
 var _ SignIn = (*signin.Service)(nil)

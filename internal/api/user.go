@@ -43,7 +43,7 @@ func userEndpoints() []endpoint {
 		{
 			method: post, path: "/users", id: "inviteUser", tag: tag,
 			summary: "Invite a user",
-			about: "The invitation is shown in this answer only. It can be used once, within 72 hours. " +
+			about: "The invitation is shown in this answer only, and sent by mail where the server has a mail server. It can be used once, within 72 hours. " +
 				"An invited user who has not come yet gets another invitation, and the one before ends.",
 			scopes: service.ScopeAdmin, fresh: true, parameters: []*parameter{idempotencyParameter}, body: jsonBody(inviteUserBody{}, true),
 			answers:  []answer{{status: 201, about: "Invited", view: user{}, headers: []string{"Location", "Idempotency-Replayed"}}},
@@ -82,7 +82,7 @@ func userEndpoints() []endpoint {
 		{
 			method: post, path: "/users/{userId}/reset", id: "resetUser", tag: tag,
 			summary: "Let a user set another password",
-			about:   "The address is shown in this answer only. It can be used once, within 24 hours. It needs all that the user may do.",
+			about:   "The address is shown in this answer only, and sent by mail where the server has a mail server. It can be used once, within 24 hours. It needs all that the user may do.",
 			scopes:  service.ScopeAdmin, fresh: true, body: jsonBody(nothing{}, false), parameters: []*parameter{idempotencyParameter},
 			answers:  []answer{{status: 201, about: "The address", view: oneUseLink{}, headers: []string{"Idempotency-Replayed"}}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
@@ -155,7 +155,7 @@ func (c *call) resetUser() error {
 		return err
 	}
 	c.replayed(replayed)
-	return c.view(http.StatusCreated, oneUseLink{link.URL, at(link.ExpiresAt)})
+	return c.view(http.StatusCreated, oneUseLink{link.URL, at(link.ExpiresAt), link.Mailed})
 }
 
 func (c *call) findPeople() error {
@@ -184,7 +184,7 @@ func viewUser(u *service.User) user {
 		CreatedAt: at(u.CreatedAt), LastSeenAt: at(u.LastSeenAt),
 	}
 	if u.Link != nil {
-		v.Invitation = &oneUseLink{u.Link.URL, at(u.Link.ExpiresAt)}
+		v.Invitation = &oneUseLink{u.Link.URL, at(u.Link.ExpiresAt), u.Link.Mailed}
 	}
 	return v
 }

@@ -330,6 +330,7 @@ type user struct {
 type oneUseLink struct {
 	URL       string `json:"url,omitempty" format:"uri" doc:"The address, which can be used once. Left out in an answer that is repeated."`
 	ExpiresAt moment `json:"expires_at"`
+	Mailed    bool   `json:"mailed" doc:"The address is sent to the user by mail. False in an answer that is repeated."`
 }
 
 type userPage struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/mail/smtp"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin/oidc"
@@ -104,6 +105,7 @@ type Config struct {
 	zone     *time.Location
 	sinks    []sink.Target
 	signInBy []oidc.Setting        // identity providers
+	mail     *smtp.Server          // nil: no mail is sent
 	ring     *secret.Keyring       // read at the begin of each term
 	exporter sdktrace.SpanExporter // takes the spans, in tests; nil: as the environment says
 	// What the process has once, for one term after another; made by New.
@@ -151,6 +153,9 @@ func (c Config) withDefaults() (Config, error) {
 	if err := sink.Check(c.sinks); err != nil {
 		return c, installation.BadSetting("--event-sink: %w", err)
 	}
+	if c.mail, err = c.MailServer(); err != nil {
+		return c, err
+	}
 	if err := c.check(); err != nil {
 		return c, err
 	}
@@ -178,6 +183,9 @@ func (c Config) check() error {
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 			return installation.BadSetting("--public-url: %q is not an http or https address without query", c.PublicURL)
 		}
+	}
+	if c.mail != nil && c.PublicURL == "" {
+		return installation.BadSetting("--smtp-url needs --public-url: mails hold addresses of this server")
 	}
 	if _, err := c.proxies(); err != nil {
 		return err

@@ -24,7 +24,7 @@ var secretParameters = []string{"passfile", "servicefile", "sslkey"}
 // secretPaths are the files and folders that no process of a workflow may read, although it
 // runs as the user of the server: all that the configuration names and that is not public.
 func (c Config) secretPaths(getenv func(name string) string) ([]string, error) {
-	paths := []string{c.DataDir, c.MasterKeyFile, c.ConfigFile, c.Temporal.TLSKeyPath}
+	paths := []string{c.DataDir, c.MasterKeyFile, c.ConfigFile, c.Temporal.TLSKeyPath, c.Mail.PasswordFile}
 	for _, text := range c.OIDC.SecretFiles {
 		_, path, _ := strings.Cut(text, "=")
 		paths = append(paths, path)

@@ -19,6 +19,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/keyring"
+	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -51,6 +52,7 @@ type term struct {
 	service *service.Service
 	api     *api.Server
 	signIn  *signin.Service
+	mail    *mail.Outbox // nil: no mail is sent
 
 	failures     *failureLog
 	fetcher      *resource.Fetcher // of activities
@@ -109,7 +111,9 @@ func (t *term) open(ctx context.Context) error {
 	if rate == 0 {
 		rate = -1 // of the service: no limit
 	}
+	t.openMail(registry)
 	t.service = service.New(service.Config{
+		Mail:  t.mail,
 		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
 		Pepper: keys.Of(secret.APIKeyPepper), LinkKey: keys.Of(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()}, Quotas: cfg.Quotas, Reserve: cfg.reserve(t.log),
@@ -189,6 +193,9 @@ func (t *term) start(l net.Listener) <-chan error {
 	t.services.Start("sweeps and schedules", t.service.Run)
 	if t.sinks != nil {
 		t.services.Start("event sinks", t.sinks.Run)
+	}
+	if t.mail.On() {
+		t.services.Start("mail", t.mail.Run)
 	}
 	if t.cfg.Workflows != "" {
 		t.services.Start("workflow folder", t.watchWorkflows)

@@ -263,14 +263,17 @@ func newRestore(con console) *cobra.Command {
 func newDoctor(con console) *cobra.Command {
 	var cfg installation.Settings
 	var deep bool
-	var output string
+	var output, mailTo string
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, Temporal", Args: exactArgs(0),
+		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, mail server, Temporal", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
 			findings := operate.Doctor(cmd.Context(), cfg, deep)
+			if cfg.Mail.URL != "" || cfg.Mail.From != "" || mailTo != "" {
+				findings = append(findings, operate.CheckMail(cmd.Context(), cfg, mailTo))
+			}
 			ok := allWell(findings)
 			if err := writeFindings(con, output, ok, findings); err != nil {
 				return err
@@ -286,6 +289,8 @@ func newDoctor(con console) *cobra.Command {
 	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formats...)
 	cmd.Flags().StringVar(&cfg.Engine, "engine", installation.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
 	temporalFlags(cmd.Flags(), &cfg)
+	mailFlags(cmd.Flags(), &cfg)
+	cmd.Flags().StringVar(&mailTo, "mail-to", "", "send a test mail to this address")
 	return cmd
 }
 

@@ -55,6 +55,7 @@ func newServe(c console) *cobra.Command {
 	f.StringArrayVar(&cfg.TrustedProxies, "trusted-proxy", nil, "address or range, repeatable: proxy whose X-Forwarded-For and X-Forwarded-Proto count")
 	f.BoolVar(&passwords, "auth-password", true, "let persons sign in with passwords; false needs --public-url, and leaves passkeys and --oidc")
 	oidcFlags(f, &cfg.OIDC)
+	mailFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
 	f.BoolVar(&cfg.FilesRedirect, "files-redirect", false, "with --files-url s3://…: send those who follow a link to a file to the S3 store itself")
 	workFlags(f, &cfg)

@@ -50,6 +50,13 @@ func oidcFlags(f *pflag.FlagSet, o *app.OIDC) {
 	f.StringArrayVar(&o.Provision, "oidc-provision", nil, "NAME=RULE,…, repeatable: who becomes a user without an invitation: a domain of checked e-mails, or group:GROUP")
 }
 
+// mailFlags say how mails are sent.
+func mailFlags(f *pflag.FlagSet, cfg *installation.Settings) {
+	f.StringVar(&cfg.Mail.URL, "smtp-url", "", "mail server: smtps://user@host or smtp://user@host, with ?starttls=never or required, and &ca=FILE (default: no mail is sent)")
+	f.StringVar(&cfg.Mail.PasswordFile, "smtp-password-file", "", "file with the password for the mail server")
+	f.StringVar(&cfg.Mail.From, "mail-from", "", "address that mails come from, such as chargehand@example.org")
+}
+
 // temporalFlags say how to reach a Temporal cluster; they are named as those of its own
 // command line.
 func temporalFlags(f *pflag.FlagSet, cfg *installation.Settings) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 
@@ -28,6 +29,9 @@ func commandLineOnly(f *pflag.FlagSet, names ...string) {
 // fillFlags fills the flags that were not given from the environment (CHARGEHAND_DATA_DIR for
 // --data-dir) and then from the config file (data-dir: …), in this order of precedence.
 func fillFlags(cmd *cobra.Command, configFile string) error {
+	if err := checkShown(cmd); err != nil {
+		return err
+	}
 	fromFile, err := readConfig(configFile)
 	if err != nil {
 		return err
@@ -69,6 +73,21 @@ func fillFlags(cmd *cobra.Command, configFile string) error {
 	for name := range fromFile {
 		if !known[name] && server.Lookup(name) == nil {
 			return usage("%s: %q is not a setting of %s", configFile, name, cmd.CommandPath())
+		}
+	}
+	return nil
+}
+
+// checkShown refuses an argument with a password that every user of the machine could read.
+func checkShown(cmd *cobra.Command) error {
+	f := cmd.Flags().Lookup("smtp-url")
+	if f == nil || !f.Changed {
+		return nil
+	}
+	if u, err := url.Parse(f.Value.String()); err == nil {
+		if _, has := u.User.Password(); has {
+			return usage("--smtp-url: the password must not be an argument, because every user of this machine can read it: set " +
+				"--smtp-password-file, or the whole address as CHARGEHAND_SMTP_URL")
 		}
 	}
 	return nil

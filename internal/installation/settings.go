@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand/internal/engine/temporal"
+	"github.com/chargehand/chargehand/internal/mail/smtp"
 )
 
 // The engines.
@@ -38,7 +39,9 @@ type Settings struct {
 	// Engine is EngineEmbedded (default) or EngineTemporal, which needs DatabaseURL.
 	Engine   string
 	Temporal Temporal
-	Log      *slog.Logger // default: nothing is logged
+	// Mail names the mail server, and the address that mails come from; without its URL, no mail is sent.
+	Mail smtp.Settings
+	Log  *slog.Logger // default: nothing is logged
 }
 
 // Temporal says how the Temporal engine reaches its cluster, and what its task queues are
@@ -62,6 +65,21 @@ func (s Settings) WithDefaults() (Settings, error) {
 	}
 	_, err := s.Location()
 	return s, err
+}
+
+// MailServer is the mail server of the settings; nil: there is none. Errors: *SettingError.
+func (s Settings) MailServer() (*smtp.Server, error) {
+	if s.Mail.URL == "" {
+		if s.Mail.From != "" || s.Mail.PasswordFile != "" {
+			return nil, BadSetting("--mail-from and --smtp-password-file need --smtp-url, the mail server")
+		}
+		return nil, nil
+	}
+	server, err := smtp.Open(s.Mail)
+	if err != nil {
+		return nil, BadSetting("%w", err)
+	}
+	return server, nil
 }
 
 // queueName is what the names of task queues may begin with: Temporal bounds them, and adds to

@@ -78,7 +78,7 @@ func CreateUser(ctx context.Context, cfg installation.Settings, u NewUser) (Link
 		l, err = c.CreateUser(ctx, service.NewUser{Account: u.Account, Email: u.Email, Name: u.Name, Role: u.Role, BaseURL: strings.TrimRight(u.ServerURL, "/")})
 		return err
 	})
-	return Link(l), err
+	return Link{l.URL, l.ExpiresAt}, err
 }
 
 // DisablePerson disables a person in all accounts; EnablePerson takes that back.
@@ -104,7 +104,7 @@ func ResetPerson(ctx context.Context, cfg installation.Settings, email, serverUR
 		l, err = c.ResetPerson(ctx, email, strings.TrimRight(serverURL, "/"))
 		return err
 	})
-	return Link(l), err
+	return Link{l.URL, l.ExpiresAt}, err
 }
 
 // command runs a command on the rows of an installation, beside a running server or without one. Errors:

@@ -66,7 +66,9 @@ type Content struct {
 	Providers []Provider
 	// NoForm: persons do not sign in with what a form holds.
 	NoForm bool
-	Tag    string
+	// Forgotten adds a form for those who have forgotten the password.
+	Forgotten bool
+	Tag       string
 }
 
 // Allow and Refuse are the values of the field answer.

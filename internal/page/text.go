@@ -14,6 +14,7 @@ const (
 	SignedIn   = "signed-in"
 	Invitation = "invitation"
 	Reset      = "password-reset"
+	Forgotten  = "forgotten"
 	Problem    = "problem"
 
 	DeviceSignIn  = "device-sign-in"
@@ -58,7 +59,9 @@ var pages = map[string]map[string]texts{
 		SignedIn:   {"You are signed in", "", "Sign out"},
 		Invitation: {"Accept the invitation", "Choose your name, and a password or a passkey.", "Accept and sign in"},
 		Reset:      {"Set a new password", "All your sessions end.", "Set the password and sign in"},
-		Problem:    {"That did not work", "", ""},
+		Forgotten: {"Look into your mail", "If a person signs in here with this e-mail address and a password, a mail with a link is on its way. " +
+			"The link can be used once, within an hour.", ""},
+		Problem: {"That did not work", "", ""},
 		DeviceSignIn: {"Sign in to connect a program", "A program such as the command line shows a code. Sign in first, then type it here. " +
 			"If you sign in in another way, open the page /sign-in, and this page again afterwards.", "Sign in"},
 		Device: {"Connect a program", "Type the code that the program shows. Type no code that another person has sent you: the one who " +
@@ -75,7 +78,9 @@ var pages = map[string]map[string]texts{
 		SignedIn:   {"Du bist angemeldet", "", "Abmelden"},
 		Invitation: {"Einladung annehmen", "Wähle deinen Namen und ein Passwort oder einen Passkey.", "Annehmen und anmelden"},
 		Reset:      {"Neues Passwort setzen", "Alle deine Sitzungen enden.", "Passwort setzen und anmelden"},
-		Problem:    {"Das hat nicht geklappt", "", ""},
+		Forgotten: {"Sieh in deine Mails", "Wenn sich jemand hier mit dieser E-Mail-Adresse und einem Passwort anmeldet, ist eine Mail mit einem Link unterwegs. " +
+			"Der Link gilt einmal, eine Stunde lang.", ""},
+		Problem: {"Das hat nicht geklappt", "", ""},
 		DeviceSignIn: {"Anmelden, um ein Programm zu verbinden", "Ein Programm wie die Kommandozeile zeigt einen Code. Melde dich zuerst an und tippe ihn dann hier ein. " +
 			"Wenn du dich auf anderem Weg anmeldest, öffne die Seite /sign-in und danach diese Seite wieder.", "Anmelden"},
 		Device: {"Programm verbinden", "Tippe den Code ein, den das Programm zeigt. Tippe keinen Code ein, den dir jemand geschickt hat: Wer das Programm " +
@@ -96,6 +101,7 @@ var words = map[string]map[string]string{
 		"passkey-add": "Add a passkey", "passkey-failed": "The browser has not used a passkey. Try again, or choose another way.",
 		"passkey-script": "Passkeys need JavaScript.", "provider": "Sign in with", "form": "Something is not right in the form.",
 		"added": "The passkey was added.", "back": "Back to the sign-in",
+		"forgotten": "Forgotten the password?", "forgotten-help": "You get a mail with a link to set another password.", "forgotten-button": "Send me a link",
 		"code": "Code", "code-help": "8 letters, such as BCDF-GHJK.", "fresh-help": "Confirm that it is you: your sign-in is older than 10 minutes.", "refuse": "Refuse",
 		"device-name": "The program calls itself", "device-address": "It asks from the address", "device-started": "It was started at", "device-environments": "It asks for a key of",
 	},
@@ -106,6 +112,7 @@ var words = map[string]map[string]string{
 		"passkey-add": "Passkey hinzufügen", "passkey-failed": "Der Browser hat keinen Passkey verwendet. Versuche es noch einmal oder wähle einen anderen Weg.",
 		"passkey-script": "Passkeys brauchen JavaScript.", "provider": "Anmelden mit", "form": "Im Formular stimmt etwas nicht.",
 		"added": "Der Passkey wurde hinzugefügt.", "back": "Zurück zur Anmeldung",
+		"forgotten": "Passwort vergessen?", "forgotten-help": "Du bekommst eine Mail mit einem Link, um ein anderes Passwort zu setzen.", "forgotten-button": "Link schicken",
 		"code": "Code", "code-help": "8 Buchstaben, zum Beispiel BCDF-GHJK.", "fresh-help": "Bestätige, dass du es bist: Deine Anmeldung ist älter als 10 Minuten.", "refuse": "Ablehnen",
 		"device-name": "Das Programm nennt sich", "device-address": "Es fragt von der Adresse", "device-started": "Es wurde gestartet um", "device-environments": "Es will einen Schlüssel für",
 	},

@@ -10,6 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/disk"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/schedule"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -30,6 +31,8 @@ type Config struct {
 	LinkKey []byte
 	// Sealer seals secrets. It is that of the engine.
 	Sealer *secret.Sealer
+	// Mail sends mails; nil: none is sent.
+	Mail *mail.Outbox
 	// Fetch reads the external resources of definitions; nil: none can be had.
 	Fetch  FetchFunc
 	Log    *slog.Logger     // default: discards
@@ -62,6 +65,7 @@ type Service struct {
 	fetch     FetchFunc
 	blobs     *blob.Store
 	signer    *blob.Signer
+	mail      *mail.Outbox
 	log       *slog.Logger
 	now       func() time.Time
 	limits    Limits
@@ -107,7 +111,7 @@ func New(c Config) *Service {
 	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
 		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
-		fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
+		mail: c.Mail, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),
 	}
 	s.schedules = schedule.New(schedule.Config{

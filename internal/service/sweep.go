@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -77,6 +78,7 @@ func (s *Service) Run(ctx context.Context) {
 			s.limiter.sweep(s.now())
 			s.quotas.events.sweep(s.now())
 			s.report("delete what is past its retention", s.Sweep(ctx))
+			s.report("warn of API keys that end", s.WarnOfKeys(ctx))
 		case <-ctx.Done():
 			s.report("write the last use of API keys", s.writeUses(context.WithoutCancel(ctx)))
 			s.report("write when sessions were last seen", s.writeSessionUses(context.WithoutCancel(ctx)))
@@ -203,6 +205,10 @@ func (s *Service) sweepSteps() []sweepStep {
 		return int(n), err
 	})
 	write(func(tx *store.Tx) (int, error) { return tx.FoldUsage(sweepRows) })
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteMail(ago(mail.Keep), sweepRows)
+		return int(n), err
+	})
 	// A file whose outcome was never journaled belongs to an activity that has ended long ago.
 	write(func(tx *store.Tx) (int, error) {
 		return tx.DeleteHiddenFiles(ago(hiddenLife), sweepRows)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/mail"
+	"github.com/chargehand/chargehand/internal/mail/letter"
 	"github.com/chargehand/chargehand/internal/person"
 	"github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/signin/token"
@@ -41,6 +43,7 @@ type User struct {
 type OneUseLink struct {
 	URL       string // empty in an answer that is repeated
 	ExpiresAt time.Time
+	Mailed    bool // it is sent to the person
 }
 
 // UserPage is one page of users, newest first.
@@ -200,6 +203,9 @@ func (s *Service) inviteUser(ctx context.Context, p *Principal, r InviteUser, c 
 		if err := link.ticket(tx, store.TicketInvitation, &m, now); err != nil {
 			return err
 		}
+		if link.Mailed, err = s.mailLink(tx, p, letter.Invitation, &link, &m); err != nil {
+			return err
+		}
 		if u, err = shownUser(&tx.Reader, &m); err != nil {
 			return err
 		}
@@ -208,6 +214,7 @@ func (s *Service) inviteUser(ctx context.Context, p *Principal, r InviteUser, c 
 	if err != nil {
 		return User{}, err
 	}
+	s.mail.Notify()
 	u.Link = &link.OneUseLink
 	return u, nil
 }
@@ -308,6 +315,25 @@ func (l *link) ticket(tx *store.Tx, kind store.TicketKind, m *store.Member, nowM
 	return tx.InsertTicket(&store.Ticket{
 		Hash: l.hash, Kind: kind, Account: m.Account, Person: m.Person.No, CreatedMs: nowMs, ExpiresMs: l.ExpiresAt.UnixMilli(),
 	})
+}
+
+// mailLink writes a mail with the link to a member, within an Update. The principal is named to an invited person.
+func (s *Service) mailLink(tx *store.Tx, p *Principal, kind letter.Kind, l *link, m *store.Member) (bool, error) {
+	if !s.mail.On() {
+		return false, nil
+	}
+	account, err := tx.AccountByNo(m.Account)
+	if err != nil {
+		return false, err
+	}
+	mailed := mail.Mail{
+		Account: m.Account, Person: m.Person.No, To: m.Person.Email, Until: l.ExpiresAt,
+		Letter: letter.Letter{Kind: kind, Locale: m.Person.Locale, Name: m.Person.Name, Account: account.Name, URL: l.URL, Until: l.ExpiresAt},
+	}
+	if p.Kind == KindUser {
+		mailed.Letter.By = p.Name
+	}
+	return s.mail.Put(tx, mailed)
 }
 
 // PatchUser changes the status of a membership: active or disabled. Sessions of a disabled user end everywhere within
@@ -420,7 +446,7 @@ func (s *Service) ResetUser(ctx context.Context, p *Principal, id chargehand.Use
 
 func (s *Service) resetUser(ctx context.Context, p *Principal, id chargehand.UserID, base string, c *idempotencyGuard) (OneUseLink, error) {
 	l := newLink("/password-reset", base, s.now().Add(resetLife))
-	err := s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
+	err := s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) (err error) {
 		if m.Status != store.Active {
 			return stateConflict("The user is " + m.Status.String() + ". Only the password of an active user can be reset.")
 		}
@@ -430,11 +456,15 @@ func (s *Service) resetUser(ctx context.Context, p *Principal, id chargehand.Use
 		if err := l.ticket(tx, store.TicketReset, m, s.nowMs()); err != nil {
 			return err
 		}
+		if l.Mailed, err = s.mailLink(tx, p, letter.Reset, &l, m); err != nil {
+			return err
+		}
 		if err := s.audit(ctx, tx, p, audit.UserReset, userTarget(&m.Person), nil); err != nil {
 			return err
 		}
 		return c.record(tx, statusCreated, "reset", m.Person.ID)
 	})
+	s.mail.Notify()
 	return l.OneUseLink, err
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/mail"
+	"github.com/chargehand/chargehand/internal/mail/letter"
 	"github.com/chargehand/chargehand/internal/signin/oidc"
 	"github.com/chargehand/chargehand/internal/signin/password"
 	"github.com/chargehand/chargehand/internal/store"
@@ -27,6 +29,7 @@ type Config struct {
 	// WithoutPasswords refuses to sign in with a password, and to set one.
 	WithoutPasswords bool
 	Providers        []*oidc.Provider
+	Mail             *mail.Outbox     // sends links to those who have forgotten the password; nil: none
 	Log              *slog.Logger     // default: discards
 	Now              func() time.Time // default: time.Now
 	Hasher           *password.Hasher // default: password.New
@@ -43,6 +46,7 @@ type Service struct {
 	hasher    *password.Hasher
 	passwords bool
 	providers []*oidc.Provider
+	mail      *mail.Outbox
 	log       *slog.Logger
 	now       func() time.Time
 	setUp     func()
@@ -78,9 +82,11 @@ func New(c Config) *Service {
 	if err != nil {
 		panic(err) // a key of another length
 	}
-	return &Service{
-		store: c.Store, sealer: sealer, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, keys: c.Keys,
+	s := &Service{
+		mail: c.Mail, store: c.Store, sealer: sealer, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, keys: c.Keys,
 	}
+	s.mail.Completes(letter.AskedReset, s.completeReset)
+	return s
 }
 
 // Client is where a request comes from.
@@ -99,11 +105,12 @@ type Methods struct {
 	Password  bool
 	Passkeys  bool // they work at the address that the browser uses
 	Providers []*oidc.Provider
+	Forgotten bool // AskReset has links sent to those who have forgotten the password
 }
 
 // Methods reads how a person can sign in. Codes: unavailable.
 func (s *Service) Methods(ctx context.Context, from Client) (Methods, error) {
-	m := Methods{Password: s.passwords, Passkeys: from.noPasskeys() == "", Providers: s.providers}
+	m := Methods{Password: s.passwords, Passkeys: from.noPasskeys() == "", Providers: s.providers, Forgotten: s.passwords && s.mail.On()}
 	err := s.view(ctx, func(r *store.Reader) error {
 		done, err := setUp(r)
 		m.Setup = !done

@@ -23,7 +23,7 @@ func TestEveryKindInEveryLanguage(t *testing.T) {
 		t.Errorf("%d kinds in English, %d in German", len(texts["en"]), len(texts["de"]))
 	}
 	for kind := range texts["en"] {
-		for locale, greeting := range map[string]string{"": "Hello Ada,", "en-GB": "Hello Ada,", "fr": "Hello Ada,", "de": "Guten Tag Ada,", "DE-at": "Guten Tag Ada,"} {
+		for locale, greeting := range map[string]string{"": "Hello Ada,", "en-GB": "Hello Ada,", "fr": "Hello Ada,", "de": "Hallo Ada,", "DE-at": "Hallo Ada,"} {
 			l := Letter{
 				Kind: kind, Locale: locale, Name: "Ada", Account: "Finance", By: "Grace", URL: "https://wf.example.org/invitation#token=abc_-1",
 				Until: time.Date(2026, 3, 4, 15, 16, 0, 0, time.FixedZone("", 3600)), Key: "deploy", LastFour: "x1y2", Environment: "live", Days: 7,
@@ -43,7 +43,7 @@ func TestEveryKindInEveryLanguage(t *testing.T) {
 		}
 	}
 	invitation := write(t, Letter{Kind: Invitation, Account: "Finance", Locale: "de", Until: time.Date(2026, 3, 4, 15, 16, 0, 0, time.UTC)})
-	if want := "Guten Tag,\n\nSie sind zum Konto Finance auf Chargehand eingeladen."; !strings.HasPrefix(invitation.Text, want) {
+	if want := "Hallo,\n\ndu bist zum Konto Finance auf Chargehand eingeladen."; !strings.HasPrefix(invitation.Text, want) {
 		t.Error(invitation.Text)
 	}
 	if !strings.Contains(invitation.Text, "04.03.2026, 15:16 Uhr (UTC)") {

@@ -4,8 +4,8 @@ package letter
 var times = map[string]string{"en": "2 January 2006, 15:04 UTC", "de": "02.01.2006, 15:04 Uhr (UTC)"}
 
 var (
-	greetings       = map[string]string{"en": "Hello,", "de": "Guten Tag,"}
-	greetingsByName = map[string]string{"en": "Hello %s,", "de": "Guten Tag %s,"}
+	greetings       = map[string]string{"en": "Hello,", "de": "Hallo,"}
+	greetingsByName = map[string]string{"en": "Hello %s,", "de": "Hallo %s,"}
 )
 
 // texts are those of each kind, by language.
@@ -46,30 +46,30 @@ var texts = map[string]map[Kind]phrases{
 	"de": {
 		Invitation: {
 			Subject: "Einladung zu {{.Account}}",
-			Lead:    "{{with .By}}{{.}} lädt Sie zum Konto {{$.Account}} auf Chargehand ein.{{else}}Sie sind zum Konto {{.Account}} auf Chargehand eingeladen.{{end}} Öffnen Sie diese Adresse, um die Einladung anzunehmen:",
+			Lead:    "{{with .By}}{{.}} lädt dich zum Konto {{$.Account}} auf Chargehand ein.{{else}}du bist zum Konto {{.Account}} auf Chargehand eingeladen.{{end}} Öffne diese Adresse, um die Einladung anzunehmen:",
 			Button:  "Einladung annehmen",
 			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
-			Closing: "Wenn Sie diese Einladung nicht erwartet haben, tun Sie nichts.",
+			Closing: "Wenn du diese Einladung nicht erwartet hast, tu nichts.",
 		},
 		Reset: {
 			Subject: "Neues Passwort setzen",
-			Lead:    "ein Admin hat eine Adresse angelegt, mit der Sie ein neues Passwort für Chargehand setzen:",
+			Lead:    "ein Admin hat eine Adresse angelegt, mit der du ein neues Passwort für Chargehand setzt:",
 			Button:  "Neues Passwort setzen",
 			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
-			Closing: "Ihr Passwort bleibt, wie es ist, bis Sie die Adresse öffnen und ein anderes setzen.",
+			Closing: "Dein Passwort bleibt, wie es ist, bis du die Adresse öffnest und ein anderes setzt.",
 		},
 		AskedReset: {
 			Subject: "Neues Passwort setzen",
-			Lead:    "mit dieser Adresse setzen Sie ein neues Passwort für Chargehand:",
+			Lead:    "mit dieser Adresse setzt du ein neues Passwort für Chargehand:",
 			Button:  "Neues Passwort setzen",
 			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
-			Closing: "Wenn Sie nicht darum gebeten haben, tun Sie nichts: Ihr Passwort bleibt, wie es ist.",
+			Closing: "Wenn du nicht darum gebeten hast, tu nichts: Dein Passwort bleibt, wie es ist.",
 		},
 		KeyEnds: {
 			Subject: "API-Schlüssel {{.Key}} endet in {{if eq .Days 1}}1 Tag{{else}}{{.Days}} Tagen{{end}}",
 			Lead: "der API-Schlüssel {{.Key}} (…{{.LastFour}}, {{.Environment}}) des Kontos {{.Account}} endet am {{.Time}}. " +
 				"Danach werden Anfragen mit ihm abgewiesen.",
-			Closing: "Legen Sie vorher einen anderen an, und geben Sie ihn dem, was diesen benutzt. Benutzt nichts mehr den Schlüssel, so tun Sie nichts.",
+			Closing: "Lege vorher einen anderen an, und gib ihn dem, was diesen benutzt. Benutzt nichts mehr den Schlüssel, tu nichts.",
 		},
 		Test: {
 			Subject: "Test der Mails von Chargehand",

@@ -13,6 +13,7 @@ var keyTests = map[string]func(*fixture){
 	"round trip": keyRoundTrip,
 	"rotated":    keyRotated,
 	"personal":   keyPersonal,
+	"warned of":  keyWarned,
 	"unique":     keyUnique,
 	"revoked":    keyRevoked,
 	"last used":  keyUsed,

@@ -60,6 +60,7 @@ CREATE TABLE api_key (
     account      BIGINT NOT NULL,
     rate         BIGINT NOT NULL,           -- requests per second; -1: the installation's default
     expires_ms   BIGINT NOT NULL DEFAULT 0,
+    warned_ms    BIGINT NOT NULL DEFAULT 0, -- when the last warning of its end was due
     last_used_ms BIGINT NOT NULL DEFAULT 0,
     revoked_ms   BIGINT NOT NULL DEFAULT 0,
     old_until_ms BIGINT NOT NULL DEFAULT 0, -- until then old_hash counts
@@ -78,6 +79,8 @@ CREATE TABLE api_key (
     old_hash     BYTEA UNIQUE,              -- of the key before its rotation
     creator      TEXT COLLATE "C" NOT NULL  -- id of a key or a name, for display
 ) WITH (fillfactor = 80);
+-- EndingKeys.
+CREATE INDEX api_key_expires ON api_key (expires_ms) WHERE revoked_ms = 0;
 -- ListKeys.
 CREATE INDEX api_key_list ON api_key (account, environment, id) WHERE revoked_ms = 0;
 -- ListPersonalKeys, PersonalKeys, RevokeKeysOf.

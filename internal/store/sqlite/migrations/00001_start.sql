@@ -66,9 +66,12 @@ CREATE TABLE api_key (
     rate         INTEGER NOT NULL, -- requests per second; -1: the installation's default
     creator      TEXT NOT NULL,    -- id of a key or a name, for display
     expires_ms   INTEGER NOT NULL DEFAULT 0,
+    warned_ms    INTEGER NOT NULL DEFAULT 0, -- when the last warning of its end was due
     last_used_ms INTEGER NOT NULL DEFAULT 0,
     revoked_ms   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+-- EndingKeys.
+CREATE INDEX api_key_expires ON api_key (expires_ms) WHERE revoked_ms = 0;
 -- ListKeys.
 CREATE INDEX api_key_list ON api_key (account, environment, id) WHERE revoked_ms = 0;
 -- ListPersonalKeys, PersonalKeys, RevokeKeysOf.
