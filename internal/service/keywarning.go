@@ -70,8 +70,8 @@ func (s *Service) warnOfKey(ctx context.Context, key *store.Key, nowMs int64) er
 	return err
 }
 
-// mailWarning writes a mail to the person who made a key, within an Update. false: no person did who may act in the account
-// still, or no mail is sent.
+// mailWarning writes a mail to the person who made a key, within an Update. false: no person did who may act in the
+// account still, or no mail is sent.
 func (s *Service) mailWarning(tx *store.Tx, key *store.Key, days int) (bool, error) {
 	if !s.mail.On() {
 		return false, nil

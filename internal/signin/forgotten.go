@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// askedLife is how long a link lasts that somebody has asked for.
+	// askedLife is how long a link lasts that was asked for.
 	askedLife = time.Hour
-	// askWindow is the time in which asksOfPerson mails may be asked for to one e-mail, and asksOfAddress from one address.
+	// askWindow is the time in which asksOfPerson mails may be asked for to one e-mail, and asksOfAddress from one
+	// address.
 	askWindow     = time.Hour
 	asksOfPerson  = 3
 	asksOfAddress = 10
 )
 
-// AskReset has a mail sent to a person who has forgotten the password, with a link to set another one. It takes the same
-// path for every e-mail: whether a person has it is looked up when the mail is sent.
+// AskReset has a mail sent to a person who has forgotten the password, with a link to set another one. It takes the
+// same path for every e-mail: whether a person has it is looked up when the mail is sent.
 // Codes: invalid_body, rate_limited, unavailable.
 func (s *Service) AskReset(ctx context.Context, email string, from Client) error {
 	if !s.mail.On() || !s.passwords {

@@ -35,7 +35,7 @@ func (fx *fixture) withMail() *mailserver.Server {
 	return server
 }
 
-// waitingMails waits until no mail is to be sent any more.
+// noneWaits waits until no mail is to be sent any more.
 func (fx *fixture) noneWaits() {
 	fx.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -62,7 +62,7 @@ func TestForgottenPassword(t *testing.T) {
 		server := fx.withMail()
 		fx.invite("bo@example.com", fx.account) // has no password yet
 		// The domain in capitals, and the joiner, are typed; the mail goes to the address that is stored.
-		for i, email := range []string{"nobody@example.com", "bo@example.com", "a\u200dda@EXAMPLE.com"} {
+		for i, email := range []string{"unknown@example.com", "bo@example.com", "a\u200dda@EXAMPLE.com"} {
 			if err := fx.AskReset(t.Context(), email, from(i)); err != nil {
 				t.Fatalf("%s: %v", email, err)
 			}
@@ -92,7 +92,7 @@ func TestAsksAreBounded(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		fx.setUp()
 		fx.withMail()
-		for _, email := range []string{"ada@example.com", "nobody@example.com"} { // one as the other
+		for _, email := range []string{"ada@example.com", "unknown@example.com"} { // one as the other
 			for i := range asksOfPerson {
 				if err := fx.AskReset(t.Context(), email, from(i)); err != nil {
 					t.Fatal(err)

@@ -7,7 +7,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// keyWarned: each of the times before the end of a key is reported until it is noted, and only the last one that has come.
+// keyWarned: each of the times before the end of a key is reported until it is noted, and only the last one that has
+// come.
 func keyWarned(f *fixture) {
 	within := [3]int64{10, 70, 300}
 	insert := func(expiresMs int64) store.Key {
