@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/virtualkey"
 	"github.com/chargehand/chargehand/internal/signin"
 	"github.com/chargehand/chargehand/internal/signin/oidc"
 	"github.com/chargehand/chargehand/internal/store"
@@ -94,7 +95,7 @@ func (d *doors) visitor() *visitor {
 	jar, _ := cookiejar.New(nil)
 	d.visitors++
 	return &visitor{
-		doors: d, number: d.visitors, key: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2),
+		doors: d, number: d.visitors, key: virtualkey.New(),
 		http: http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 }

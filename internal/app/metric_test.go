@@ -74,7 +74,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	registered := collected{}
 	telemetry.NewTemporalMetrics(registered)
 	telemetry.Watched(nil, registered, nil)
-	registered.MustRegister(telemetry.NewDatabase(), newRows(nil, true), newQuotas(nil), sinkRows{})
+	registered.MustRegister(telemetry.NewDatabase(), newRows(nil, true), newQuotas(nil), sinkRows{}, &mailRows{})
 	registerEmbedded(registered, &embedded.Engine{})
 	registerTemporal(registered, &temporal.Engine{})
 	api.RegisterMetrics(registered)

@@ -10,6 +10,7 @@ import (
 	"github.com/descope/virtualwebauthn"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/peer/virtualkey"
 	"github.com/chargehand/chargehand/internal/signin/passkey"
 )
 
@@ -27,7 +28,7 @@ func newAuthenticator(person chargehand.UserID) *authenticator {
 	return &authenticator{
 		party:      virtualwebauthn.RelyingParty{ID: "localhost", Name: "Chargehand", Origin: "http://localhost:8080"},
 		keys:       virtualwebauthn.NewAuthenticatorWithOptions(virtualwebauthn.AuthenticatorOptions{UserHandle: person[:]}),
-		credential: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2),
+		credential: virtualkey.New(),
 	}
 }
 

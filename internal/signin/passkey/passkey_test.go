@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/descope/virtualwebauthn"
+
+	"github.com/chargehand/chargehand/internal/peer/virtualkey"
 )
 
 const origin = "https://chargehand.example.com"
@@ -37,7 +39,7 @@ func newBrowser(address string, person []byte) *browser {
 	return &browser{
 		party:      virtualwebauthn.RelyingParty{ID: u.Hostname(), Name: "Chargehand", Origin: address},
 		device:     virtualwebauthn.NewAuthenticatorWithOptions(virtualwebauthn.AuthenticatorOptions{UserHandle: person}),
-		credential: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2),
+		credential: virtualkey.New(),
 	}
 }
 

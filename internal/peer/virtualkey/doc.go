@@ -1,0 +1,2 @@
+// Package virtualkey makes the keys of virtual authenticators, which tests of passkeys use.
+package virtualkey
