@@ -54,7 +54,7 @@ func fileEndpoints() []endpoint {
 			method: remove, path: "/files/{fileId}", id: "deleteFile", tag: "Files",
 			summary: "Delete a file",
 			about: "One that the key has uploaded itself. Files that executions have made need executions:manage over the workflow too, " +
-				"uploads of others executions:manage. An execution that has not ended keeps its files.",
+				"uploads of others executions:manage over everything. An execution that has not ended keeps its files.",
 			scopes:   service.ScopeFilesWrite,
 			answers:  []answer{{status: 204, about: "Deleted"}},
 			problems: []chargehand.Code{chargehand.CodeStateConflict},

@@ -10,7 +10,8 @@ import (
 )
 
 // DeleteFile deletes a file: an upload of the principal's own, or, with executions:manage over the workflow, a file
-// that an execution has made; an upload of others needs executions:manage. The content goes with its last file.
+// that an execution has made; an upload of others needs executions:manage over everything. The content goes with its
+// last file.
 // Codes: file_not_found, insufficient_scope, state_conflict (an execution that has not ended refers to it).
 func (s *Service) DeleteFile(ctx context.Context, p *Principal, id chargehand.FileID) error {
 	return s.update(ctx, func(tx *store.Tx) error {
@@ -46,7 +47,7 @@ func (s *Service) mayDeleteFile(r *store.Reader, p *Principal, row *store.File) 
 		if row.Uploader != 0 && row.Uploader == p.actor() {
 			return nil
 		}
-		return Require(p, ScopeExecutionsManage)
+		return p.mayEverywhere(ScopeExecutionsManage)
 	}
 	e, err := r.ExecutionByNo(row.Execution)
 	if err != nil {

@@ -291,3 +291,18 @@ func TestDeleteFile(t *testing.T) {
 		t.Errorf("the audit log has %+v, %v", entries, err)
 	}
 }
+
+// TestUploadsOfOthersNeedARightOverEverything: rights over some workflows do not add up to one over all uploads.
+func TestUploadsOfOthersNeedARightOverEverything(t *testing.T) {
+	fx := newFixture(t)
+	file := fx.upload(fx.p, "a.txt", "hello")
+	remove := func(name string, grants ...store.Grant) error {
+		p := fx.session(fx.signIn(fx.member(name, grants...)), chargehand.Live)
+		return fx.DeleteFile(t.Context(), fx.must(p, ScopeFilesWrite, 0), file.ID)
+	}
+	err := remove("cy", store.Grant{Role: "participant"}, store.Grant{Role: "operator", Namespace: "finance"})
+	wantRefusal(t, "an operator of one namespace", err, chargehand.CodeInsufficientScope)
+	if err := remove("bob", store.Grant{Role: "operator"}); err != nil {
+		t.Errorf("an operator of everything: %v", err)
+	}
+}

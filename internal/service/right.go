@@ -213,6 +213,19 @@ func (p *Principal) mayOn(scope Scopes, id chargehand.WorkflowID, namespace stri
 	return insufficient(p, scope)
 }
 
+// mayEverywhere tells whether the principal has a scope over all workflows by one right. Codes: insufficient_scope.
+func (p *Principal) mayEverywhere(scope Scopes) error {
+	if p.rights == nil {
+		return Require(p, scope)
+	}
+	for _, r := range p.rights {
+		if r.scopes.In(p.Environment).Has(scope) && r.limits.All() {
+			return nil
+		}
+	}
+	return insufficient(p, scope)
+}
+
 // reader is the principal as it reads executions and their files, whatever it does with them. For a person this is a
 // right of its own; a key reads what it sees.
 func (p *Principal) reader() *Principal {
