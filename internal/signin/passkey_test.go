@@ -245,3 +245,23 @@ func TestInvitationsWithoutAPassword(t *testing.T) {
 		refused(t, "with a passkey", err, chargehand.CodeInvalidCredentials, "was used")
 	})
 }
+
+// TestAPasskeyProvesThePerson: it is all that a sign-in asks for, so that having the authenticator is not enough.
+func TestAPasskeyProvesThePerson(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		ada := fx.setUp()
+		d := newAuthenticator(ada.Person.ID)
+		must(fx.addPasskeyOf(ada, d))
+		d.keys.Options.UserNotVerified = true
+		c := must(fx.BeginPasskeySignIn(atHome))
+		_, err := fx.PasskeySignIn(t.Context(), c.Way, d.use(c), atHome)
+		refused(t, "signed in by who has found the authenticator", err, chargehand.CodeInvalidCredentials, "not accepted")
+		c = must(fx.BeginPasskeySignIn(atHome))
+		_, err = fx.VerifyPasskey(t.Context(), ada, c.Way, d.use(c), atHome)
+		refused(t, "confirmed by who has found it", err, chargehand.CodeInvalidCredentials, "not accepted")
+		other := newAuthenticator(ada.Person.ID)
+		other.keys.Options.UserNotVerified = true
+		_, err = fx.addPasskeyOf(ada, other)
+		refused(t, "one that asks for nothing", err, chargehand.CodeInvalidCredentials, "not accepted")
+	})
+}

@@ -91,7 +91,7 @@ func (s *Site) BeginCreate(p Person) (Ceremony, error) {
 	}
 	options, state, err := s.auth.BeginRegistration(user, webauthn.WithExclusions(known),
 		webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
-			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationPreferred,
+			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationRequired,
 		}))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin passkey: %w", err)
@@ -122,7 +122,7 @@ func (s *Site) FinishCreate(p Person, state, answer []byte) (Credential, error) 
 
 // BeginSignIn begins a sign-in of a person who is not known yet.
 func (s *Site) BeginSignIn() (Ceremony, error) {
-	options, state, err := s.auth.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationPreferred))
+	options, state, err := s.auth.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("begin sign-in with a passkey: %w", err)
 	}
