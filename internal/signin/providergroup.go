@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
@@ -14,11 +15,9 @@ import (
 )
 
 // followGroups makes the groups of a provider that a person is in those that the provider names, in each account that
-// the person is an active member of. Without the claim they stay. Codes: state_conflict, last_admin.
+// the person is an active member of. Without the claim the person is in none: most providers leave a claim out whose list
+// would be empty. Codes: state_conflict, last_admin.
 func (s *Service) followGroups(ctx context.Context, tx *store.Tx, p *oidc.Provider, who oidc.Identity, found *store.Person) error {
-	if who.Groups == nil {
-		return nil
-	}
 	members, err := tx.MembershipsOf(found.No)
 	if err != nil {
 		return err
@@ -35,13 +34,6 @@ func (s *Service) followGroups(ctx context.Context, tx *store.Tx, p *oidc.Provid
 }
 
 func (s *Service) followGroupsIn(ctx context.Context, tx *store.Tx, account int64, p *oidc.Provider, names []string, found *store.Person) error {
-	if err := tx.LockAdmins(account); err != nil {
-		return err
-	}
-	had, err := tx.HasAdmin(account)
-	if err != nil {
-		return err
-	}
 	current, err := tx.GroupsOf(account, found.No)
 	if err != nil {
 		return err
@@ -54,6 +46,16 @@ func (s *Service) followGroupsIn(ctx context.Context, tx *store.Tx, account int6
 		} else {
 			others++
 		}
+	}
+	if len(names) == 0 && len(leaves) == 0 {
+		return nil
+	}
+	if err := tx.LockAdmins(account); err != nil {
+		return err
+	}
+	had, err := tx.HasAdmin(account)
+	if err != nil {
+		return err
 	}
 	if len(names)+others > rules.MaxGroupsOfOne {
 		return chargehand.NewError(chargehand.CodeStateConflict, "The identity provider "+p.Title+" names "+strconv.Itoa(len(names))+
@@ -97,18 +99,28 @@ func (s *Service) followGroupsIn(ctx context.Context, tx *store.Tx, account int6
 }
 
 // groupOf finds or makes the group of a provider with a name. A group that was made here, or by another provider, is
-// never taken for it: the group of the provider has the provider's name beside its own then.
+// never taken for it: the group of the provider has the provider's name beside its own then. Nor is one group of the
+// provider ever taken for another one, because people may make groups there: names are compared as they are, and one that
+// ends as if the provider's name stood beside it gets that name once more.
 func (s *Service) groupOf(ctx context.Context, tx *store.Tx, account int64, p *oidc.Provider, name string) (store.Group, error) {
 	shown, complaint := person.Name(name)
 	if complaint != "" {
 		return store.Group{}, chargehand.NewError(chargehand.CodeStateConflict,
 			"The identity provider "+p.Title+" names a group of you whose name cannot be used: it "+complaint)
 	}
-	free := ""
-	for _, candidate := range []string{shown + " (" + p.Name + ")", shown} {
+	if shown != name {
+		return store.Group{}, chargehand.NewError(chargehand.CodeStateConflict, "The identity provider "+p.Title+
+			" names a group of you whose name cannot be used: "+strconv.Quote(name)+" has spaces too many, or letters in another form of Unicode.")
+	}
+	free, suffix := "", " ("+p.Name+")"
+	candidates := []string{shown + suffix}
+	if !strings.HasSuffix(shown, suffix) {
+		candidates = append(candidates, shown)
+	}
+	for _, candidate := range candidates {
 		g, err := tx.GroupByName(account, person.Key(candidate))
 		switch {
-		case err == nil && g.Source == byProvider(p):
+		case err == nil && g.Source == byProvider(p) && g.Name == candidate:
 			return g, nil
 		case errors.Is(err, store.ErrNotFound):
 			free = candidate

@@ -88,6 +88,9 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	if err != nil || !who.EmailVerified || len(who.Groups) != 1 {
 		t.Fatalf("a good token: %+v, %v", who, err)
 	}
+	if who, err := finish(sign(t, jose.RS256, f.key, with(good, "groups", json.RawMessage("null")))); err != nil || len(who.Groups) != 0 {
+		t.Errorf("groups that are null: %+v, %v", who, err)
+	}
 	public, _ := x509.MarshalPKIXPublicKey(f.key.Public())
 	for what, token := range map[string]string{
 		"signed by another provider":            sign(t, jose.RS256, stranger.key, good),

@@ -135,7 +135,7 @@ type Identity struct {
 	Email           string
 	EmailVerified   bool
 	Name            string
-	// Groups are those of the person; nil: the provider does not name them.
+	// Groups are those of the person; nil: the provider names none.
 	Groups []string
 }
 
@@ -241,7 +241,7 @@ func (p *Provider) groups(id *oidc.IDToken) ([]string, error) {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	raw, found := all[p.GroupsClaim]
-	if !found {
+	if !found || string(raw) == "null" {
 		return nil, nil
 	}
 	groups := []string{}

@@ -1,0 +1,82 @@
+package signin
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/signin/oidc"
+	"github.com/chargehand/chargehand/internal/signin/token"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// company admits those of example.org.
+var company = oidc.New(oidc.Setting{Name: "company", Provision: oidc.Provision{Domains: []string{"example.org"}}}, nil, nil)
+
+// enters signs in whom the provider has sent.
+func (fx *fixture) enters(who oidc.Identity) (*Session, error) {
+	fx.t.Helper()
+	secret, _ := token.New()
+	who.Issuer, who.EmailVerified = "https://id.example.org", true
+	return fx.enterBy(fx.t.Context(), company, fx.newWay(wayProvider, secret, nil, oidc.Life), who, atHome)
+}
+
+// groupsOf are the names of the groups of a person.
+func (fx *fixture) groupsOf(s *Session) string {
+	fx.t.Helper()
+	var names []string
+	fx.change(func(tx *store.Tx) error {
+		names = nil
+		groups, err := tx.GroupsOf(s.Account.No, s.Person.No)
+		for _, g := range groups {
+			names = append(names, g.Name)
+		}
+		return err
+	})
+	return strings.Join(names, ", ")
+}
+
+// TestWithoutTheClaimAPersonIsInNoGroup: providers leave the claim out where the list would be empty.
+func TestWithoutTheClaimAPersonIsInNoGroup(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		fx.setUp()
+		cy := oidc.Identity{Subject: "cy", Email: "cy@example.org", Name: "Cy", Groups: []string{"admins"}}
+		if got := fx.groupsOf(must(fx.enters(cy))); got != "admins" {
+			t.Fatalf("groups %q", got)
+		}
+		cy.Groups = nil
+		if got := fx.groupsOf(must(fx.enters(cy))); got != "" {
+			t.Errorf("taken out of the last group, the person is in %q still", got)
+		}
+	})
+}
+
+// TestGroupsOfAProviderAreNeverTakenForOneAnother: who may make groups at the provider gets into none of another name.
+func TestGroupsOfAProviderAreNeverTakenForOneAnother(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		fx.setUp()
+		fx.change(func(tx *store.Tx) error { // so that the provider's group of that name has another one
+			return tx.InsertGroup(&store.Group{ID: newID[chargehand.GroupID](), Account: fx.account.No, Name: "ops", NameKey: "ops", CreatedMs: 1})
+		})
+		bob := oidc.Identity{Subject: "bob", Email: "bob@example.org", Name: "Bob", Groups: []string{"admins", "ops"}}
+		if got := fx.groupsOf(must(fx.enters(bob))); got != "admins, ops (company)" {
+			t.Fatalf("groups %q", got)
+		}
+		eve := oidc.Identity{Subject: "eve", Email: "eve@example.org", Name: "Eve"}
+		for _, c := range []struct{ named, want string }{
+			{"ADMINS", "ADMINS (company)"}, {"ops (company)", "ops (company) (company)"}, {"admins", "admins"}, {"ops", "ops (company)"},
+		} {
+			for range 2 { // the second time there is such a group
+				eve.Groups = []string{c.named}
+				if got := fx.groupsOf(must(fx.enters(eve))); got != c.want {
+					t.Errorf("of the group %q the person is in %q, want %q", c.named, got, c.want)
+				}
+			}
+		}
+		for name, part := range map[string]string{" admins": "cannot be used", "Admins": "other groups of that name"} {
+			eve.Groups = []string{name}
+			_, err := fx.enters(eve)
+			refused(t, name, err, chargehand.CodeStateConflict, part)
+		}
+	})
+}
