@@ -43,6 +43,21 @@ func keepAgain(tx *store.Tx, ticket store.Ticket, p *store.Person, account int64
 	return tx.InsertTicket(&ticket)
 }
 
+// giveWay ends what somebody has opened who came as a person before, when the person had nothing to sign in with:
+// sessions, personal keys, and the requests of programs that were allowed.
+func giveWay(tx *store.Tx, person, nowMs int64) error {
+	members, err := tx.MembershipsOf(person)
+	if err != nil {
+		return err
+	}
+	for i := range members {
+		if err := tx.RevokeKeysOf(members[i].Account, person, nowMs); err != nil {
+			return err
+		}
+	}
+	return errors.Join(tx.RevokeSessions(person, 0, 0, nowMs), tx.DeleteTicketsOf(person, store.TicketDevice))
+}
+
 // endAgain ends the tickets of keepAgain: the person can sign in from now on.
 func endAgain(tx *store.Tx, person int64) error {
 	return errors.Join(tx.DeleteTicketsOf(person, store.TicketSetupAgain), tx.DeleteTicketsOf(person, store.TicketInvitationAgain))

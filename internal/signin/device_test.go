@@ -282,3 +282,20 @@ func TestCrashOfDevice(t *testing.T) {
 		}
 	})
 }
+
+// TestAnotherPasswordEndsWhatWasAllowed: a request of a program that was allowed with the password before gets no keys.
+func TestAnotherPasswordEndsWhatWasAllowed(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		var made []KeyRequest
+		s := fx.withKeys(&made)
+		session := fx.setUp()
+		c := start(t, s, "program")
+		d := must(s.Device(t.Context(), session, c.User, home))
+		if err := s.DecideDevice(t.Context(), session, d.Code, d.Form, true); err != nil {
+			t.Fatal(err)
+		}
+		must(s.ChangePassword(t.Context(), session, good, good+" two", home))
+		_, err := s.RedeemDevice(t.Context(), c.Device)
+		refused(t, "allowed before", err, chargehand.CodeExpiredToken, "")
+	})
+}

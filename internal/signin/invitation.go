@@ -157,7 +157,7 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 	was := store.Invited
 	if comesAgain {
 		was = store.Active
-		err = tx.RevokeSessions(p.No, 0, 0, s.now().UnixMilli())
+		err = giveWay(tx, p.No, s.now().UnixMilli())
 	}
 	if err == nil {
 		err = tx.SetMemberStatus(member.No, was, store.Active)
@@ -225,11 +225,10 @@ func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (
 		if _, err := tx.UseTicket(store.TicketReset, hash[:], s.now().UnixMilli()); err != nil {
 			return err
 		}
-		if err := tx.DeleteTicketsOf(now.No, store.TicketReset); err != nil {
-			return err
-		}
-		if err := tx.DeleteTicketsOf(now.No, store.TicketBrowser); err != nil {
-			return err
+		for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser, store.TicketDevice} {
+			if err := tx.DeleteTicketsOf(now.No, kind); err != nil {
+				return err
+			}
 		}
 		if err := endAgain(tx, now.No); err != nil {
 			return err

@@ -271,7 +271,7 @@ func (s *Service) link(ctx context.Context, tx *store.Tx, p *oidc.Provider, who 
 			return err
 		}
 	}
-	if err := endAgain(tx, found.No); err != nil {
+	if err := errors.Join(endAgain(tx, found.No), giveWay(tx, found.No, s.now().UnixMilli())); err != nil {
 		return err
 	}
 	account, err := firstAccount(&tx.Reader, found.No)

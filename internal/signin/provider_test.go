@@ -80,3 +80,56 @@ func TestGroupsOfAProviderAreNeverTakenForOneAnother(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoCameBeforeKeepsNothing: whoever had the link first, and never got anything to sign in with, keeps no session,
+// no key and no request of a program.
+func TestWhoCameBeforeKeepsNothing(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		ctx := t.Context()
+		var made []KeyRequest
+		s := fx.withKeys(&made)
+		leaves := func(session *Session) (check func(what string)) {
+			c := start(t, s, "program")
+			d := must(s.Device(ctx, session, c.User, home))
+			if err := s.DecideDevice(ctx, session, d.Code, d.Form, true); err != nil {
+				t.Fatal(err)
+			}
+			_, hash := token.New()
+			key := store.Key{
+				ID: newID[chargehand.KeyID](), Account: session.Account.No, Environment: chargehand.Live, Name: "left", Person: session.Person.No,
+				Scopes: "admin", Prefix: "sk_live_", Last4: "abcd", Hash: hash[:], Rate: -1,
+			}
+			fx.change(func(tx *store.Tx) error { return tx.InsertKey(&key) })
+			return func(what string) {
+				t.Helper()
+				_, err := s.Session(ctx, session.Token)
+				refused(t, what+": the session", err, chargehand.CodeInvalidCredentials, "ended")
+				_, err = s.RedeemDevice(ctx, c.Device)
+				refused(t, what+": the program", err, chargehand.CodeExpiredToken, "")
+				fx.change(func(tx *store.Tx) error {
+					row, err := tx.KeyForUpdate(key.No)
+					if row.RevokedMs == 0 {
+						t.Errorf("%s: the key counts still", what)
+					}
+					return err
+				})
+			}
+		}
+		text := fx.beginSetup()
+		check := leaves(must(s.Setup(ctx, Setup{Token: text, Name: "Ada", Email: "ada@example.com"}, atHome)))
+		ada := must(s.Setup(ctx, Setup{Token: text, Name: "Ada", Email: "ada@example.com", Password: good}, atHome))
+		check("set-up again")
+
+		if _, err := s.Session(ctx, ada.Token); err != nil {
+			t.Error(err)
+		}
+		text = fx.invite("bob@example.com", fx.account)
+		check = leaves(must(s.Accept(ctx, Accept{Token: text}, atHome)))
+		must(s.Accept(ctx, Accept{Token: text, Password: good}, atHome))
+		check("invitation again")
+
+		check = leaves(must(s.Accept(ctx, Accept{Token: fx.invite("cy@example.org", fx.account)}, atHome)))
+		must(fx.enters(oidc.Identity{Subject: "cy", Email: "cy@example.org", Name: "Cy"}))
+		check("by a provider")
+	})
+}

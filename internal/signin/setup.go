@@ -228,8 +228,8 @@ func join(tx *store.Tx, p store.Person, account, nowMs int64) error {
 // maxFirstGrants bounds the grants among which those of the set-up are looked for. Before it, only API keys give some.
 const maxFirstGrants = 1000
 
-// dropAdmins ends what those have who have used a set-up token before and never got a passkey: sessions and grants, and
-// the membership too unless the e-mail is the one to keep. Errors: ErrSetupDone if one has got a passkey meanwhile.
+// dropAdmins ends what those have who have used a set-up token before and never got a passkey: what they have opened
+// (giveWay) and grants, and the membership too unless the e-mail is the one to keep. Errors: ErrSetupDone if one has got a passkey meanwhile.
 func dropAdmins(tx *store.Tx, account int64, keep string, nowMs int64) error {
 	grants, err := tx.ListGrants(store.GrantFilter{Account: account, Limit: maxFirstGrants})
 	if err != nil {
@@ -246,7 +246,7 @@ func dropAdmins(tx *store.Tx, account int64, keep string, nowMs int64) error {
 		if can, err := hasCredential(&tx.Reader, p); err != nil || can {
 			return errors.Join(err, ErrSetupDone)
 		}
-		err = errors.Join(tx.DeleteGrant(g.No), tx.RevokeSessions(p.No, 0, 0, nowMs), tx.DeleteTicketsOf(p.No, store.TicketSetupAgain))
+		err = errors.Join(tx.DeleteGrant(g.No), giveWay(tx, p.No, nowMs), tx.DeleteTicketsOf(p.No, store.TicketSetupAgain))
 		if err == nil && p.EmailKey != keep {
 			err = tx.DeleteMember(account, p.No)
 		}

@@ -230,7 +230,7 @@ func (s *Service) changePassword(ctx context.Context, tx *store.Tx, of *Session,
 	if err = tx.SetPassword(p.No, stored); err == nil {
 		err = endAgain(tx, p.No)
 	}
-	for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser} {
+	for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser, store.TicketDevice} {
 		if err == nil {
 			err = tx.DeleteTicketsOf(p.No, kind)
 		}
