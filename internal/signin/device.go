@@ -131,9 +131,10 @@ const (
 	deviceCode  = "code"
 )
 
-// deviceSubjects are whom tries delay: the address, and the person where there is one.
+// deviceSubjects are whom tries delay: the address, or the network that one subscriber may have all addresses of, and
+// the person where there is one.
 func deviceSubjects(what string, of *store.Person, from Client) []subject {
-	list := []subject{subjectOf(delay.Address, "device "+what+" address", delay.Subject(from.Address))}
+	list := []subject{subjectOf(delay.Address, "device "+what+" address", delay.Site(from.Address))}
 	if of != nil {
 		list = append(list, subjectOf(delay.Source, "device "+what+" person", of.ID.String()))
 	}

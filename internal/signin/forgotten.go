@@ -39,7 +39,7 @@ func (s *Service) AskReset(ctx context.Context, email string, from Client) error
 	err := s.update(ctx, func(tx *store.Tx) error {
 		err := errors.Join(
 			s.countAsk(tx, sha256.Sum256([]byte("reset of "+key)), asksOfPerson),
-			s.countAsk(tx, sha256.Sum256([]byte("reset from "+delay.Subject(from.Address))), asksOfAddress),
+			s.countAsk(tx, sha256.Sum256([]byte("reset from "+delay.Site(from.Address))), asksOfAddress),
 		)
 		if err != nil {
 			return err
