@@ -61,8 +61,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"Over plain http from another machine, passwords and sessions could be read on the way. The detail says what to set."},
 	chargehand.CodeAddressNotAllowed: {http.StatusForbidden, "The API key may not be used from here",
 		"The key has a list of addresses that it may be used from, and the request comes from another one. Behind a proxy, the server must trust it (--trusted-proxy)."},
-	chargehand.CodeInsufficientScope: {http.StatusForbidden, "The API key may not do this",
-		"The key is valid, but it lacks a scope that this operation needs. The detail names it."},
+	chargehand.CodeInsufficientScope: {http.StatusForbidden, "A scope is missing",
+		"The key or user is known, but lacks a scope that this operation needs. The detail names it."},
 
 	chargehand.CodeWorkflowNotFound: {http.StatusNotFound, "There is no such workflow",
 		"No workflow with this id can be seen with this key: it does not exist, was deleted, has drafts only, or lies outside what the key may see."},

@@ -127,7 +127,8 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 		fmt.Fprintf(w, "\nFlags:\n%s\n", strings.Join(flags, "\n"))
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s COMMAND --help says more about a command, chargehand help topics about the rest.\n", cmd.CommandPath())
+		more := cmd.CommandPath() + " COMMAND --help says more about a command, chargehand help topics about the rest."
+		fmt.Fprintf(w, "\n%s\n", strings.Join(wrap(more, helpWidth), "\n"))
 	}
 }
 

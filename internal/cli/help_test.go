@@ -43,7 +43,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		writeHelp(&help, cmd)
 		for _, line := range strings.Split(help.String(), "\n") {
 			// Examples, and what cobra says about shells, are copied as they are.
-			if runewidth.StringWidth(line) > helpWidth && !strings.Contains(cmd.Example, line) && cmd.Parent().Name() != "completion" && !strings.HasPrefix(line, "chargehand ") {
+			if runewidth.StringWidth(line) > helpWidth && !strings.Contains(cmd.Example, line) && cmd.Parent().Name() != "completion" {
 				t.Errorf("%d columns: %q", runewidth.StringWidth(line), line)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// FindResults finds the result files (docs/reference/api.md "results"): the file references in the output, at most
+// FindResults finds the result files (docs/reference/api.md "Result files"): the file references in the output, at most
 // machine.MaxFiles, else the files that the Finish command names. fresh are files that become visible in the same
 // transaction. What the execution must not read (MayRead) is no result: results are shown with links. given is as in
 // hideFiles.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -542,6 +543,17 @@ func TestScopes(t *testing.T) {
 	}
 	if _, ok := ParseScope("root"); ok {
 		t.Error("root is a scope")
+	}
+	page, err := os.ReadFile("../../docs/reference/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| Scope |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for _, name := range scopeNames {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("the table of scopes in docs/reference/keys.md has no %s", name)
+		}
 	}
 	for name, want := range map[string]string{
 		"run":     "workflows:read executions:create executions:read",
