@@ -370,7 +370,7 @@ func printVersion(con console) error {
 func newLimits(con console) *cobra.Command {
 	c := &connection{console: con}
 	return newList(c, listing[client.Limit]{
-		use: "limits", short: "Show the limits", args: exactArgs(0), limit: 1000,
+		use: "limits", short: "Show the limits, and what is used of the quotas", args: exactArgs(0), limit: 1000,
 		columns: "LIMIT VALUE> USED> MEANING~", key: func(l *client.Limit) string { return l.Name },
 		row: func(l *client.Limit) []string {
 			used := ""

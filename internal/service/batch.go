@@ -166,10 +166,7 @@ func (s *Service) ListBatches(ctx context.Context, p *Principal, workflow charge
 		if err != nil {
 			return err
 		}
-		if len(rows) > limit {
-			rows = rows[:limit]
-			page.Cursor = idCursor(rows[limit-1].ID)
-		}
+		rows, page.Cursor = cutPage(rows, limit, func(last *store.Batch) Cursor { return idCursor(last.ID) })
 		for i := range rows {
 			b, err := s.batch(r, &rows[i], View{})
 			if err != nil {

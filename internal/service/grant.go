@@ -279,10 +279,7 @@ func (s *Service) ListGrants(ctx context.Context, p *Principal, q ListGrants) (*
 		if err != nil {
 			return err
 		}
-		if len(rows) > q.Limit {
-			rows = rows[:q.Limit]
-			page.Cursor = numberCursor(rows[q.Limit-1].No)
-		}
+		rows, page.Cursor = cutPage(rows, q.Limit, func(last *store.Grant) Cursor { return numberCursor(last.No) })
 		for i := range rows {
 			g, err := shownGrant(r, &rows[i])
 			if err != nil {

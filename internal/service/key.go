@@ -349,10 +349,7 @@ func (s *Service) listKeys(ctx context.Context, limit int, read func(r *store.Re
 		if err != nil {
 			return err
 		}
-		if len(rows) > limit {
-			rows = rows[:limit]
-			page.Cursor = idCursor(rows[limit-1].ID)
-		}
+		rows, page.Cursor = cutPage(rows, limit, func(last *store.Key) Cursor { return idCursor(last.ID) })
 		for i := range rows {
 			page.Data = append(page.Data, *s.key(&rows[i]))
 		}

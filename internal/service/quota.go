@@ -366,7 +366,7 @@ func (s *Service) ListLimits(ctx context.Context, p *Principal) ([]UsedLimit, er
 			uses[quotaKeyStorage] = own.bytes
 			uses[quotaEventsPerSecond] = s.quotas.events.taken(actor, s.now())
 		}
-		if p.Workflows != nil || p.partial != nil {
+		if reader := p.reader(); reader.Workflows != nil || reader.partial != nil {
 			return nil
 		}
 		return s.sharedUses(r, p.AccountNo, p.Environment, uses)

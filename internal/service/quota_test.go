@@ -206,6 +206,13 @@ func TestLimitsTellTheirUse(t *testing.T) {
 	if limited := uses(fx.principal(chargehand.Live, PresetAll, w)); len(limited) != 2 {
 		t.Errorf("a key with limits sees the use of others: %v", limited)
 	}
+	// A route without a scope narrows no user: the rights of the user say whether all of the environment is seen.
+	if all := uses(fx.as("viewer", "viewer")); len(all) != len(want) {
+		t.Errorf("a viewer of everything sees the use of %v", all)
+	}
+	if own := uses(fx.as("participant", "participant")); len(own) != 2 {
+		t.Errorf("a participant sees the use of others: %v", own)
+	}
 	shown, err := fx.QuotaUses(t.Context())
 	if err != nil || len(shown) != 9 { // four of each environment, and the users
 		t.Errorf("metrics show %v, %v", shown, err)

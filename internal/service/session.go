@@ -186,10 +186,7 @@ func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, aft
 		if err != nil {
 			return err
 		}
-		if len(rows) > limit {
-			rows = rows[:limit]
-			page.Cursor = numberCursor(rows[limit-1].No)
-		}
+		rows, page.Cursor = cutPage(rows, limit, func(last *store.Session) Cursor { return numberCursor(last.No) })
 		for i := range rows {
 			if !rows[i].Ended(s.nowMs()) {
 				page.Data = append(page.Data, *shownSession(&rows[i], p.SessionNo))

@@ -115,10 +115,7 @@ func (s *Service) ListUsers(ctx context.Context, p *Principal, limit int, after 
 		if err != nil {
 			return err
 		}
-		if len(rows) > limit {
-			rows = rows[:limit]
-			page.Cursor = numberCursor(rows[limit-1].No)
-		}
+		rows, page.Cursor = cutPage(rows, limit, func(last *store.Member) Cursor { return numberCursor(last.No) })
 		for i := range rows {
 			u, err := shownUser(r, &rows[i])
 			if err != nil {

@@ -85,10 +85,7 @@ func (s *Service) ListGroups(ctx context.Context, p *Principal, limit int, after
 		if err != nil {
 			return err
 		}
-		if len(rows) > limit {
-			rows = rows[:limit]
-			page.Cursor = numberCursor(rows[limit-1].No)
-		}
+		rows, page.Cursor = cutPage(rows, limit, func(last *store.Group) Cursor { return numberCursor(last.No) })
 		page.Data, err = shownGroups(r, rows)
 		return err
 	})
@@ -126,10 +123,7 @@ func (s *Service) GroupMembers(ctx context.Context, p *Principal, id chargehand.
 		if err != nil {
 			return err
 		}
-		if len(people) > limit {
-			people = people[:limit]
-			page.Cursor = numberCursor(people[limit-1].No)
-		}
+		people, page.Cursor = cutPage(people, limit, func(last *store.Person) Cursor { return numberCursor(last.No) })
 		for _, each := range people {
 			page.Data = append(page.Data, FoundUser{each.ID, each.Name, each.Email})
 		}

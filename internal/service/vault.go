@@ -178,10 +178,7 @@ func (s *Service) ListSecrets(ctx context.Context, p *Principal, limit int, afte
 			return err
 		}
 		page.Data, page.Cursor = page.Data[:0], Cursor{}
-		if len(rows) > limit {
-			rows = rows[:limit]
-			page.Cursor = Cursor{Milli: rows[limit-1].No}
-		}
+		rows, page.Cursor = cutPage(rows, limit, func(last *store.Secret) Cursor { return Cursor{Milli: last.No} })
 		for i := range rows {
 			page.Data = append(page.Data, *shownSecret(&rows[i]))
 		}
