@@ -51,6 +51,10 @@ func (m *machineCommand) serverURL() (string, error) {
 
 // tell prints an address that a person is to open, alone on standard output.
 func (m *machineCommand) tell(l operate.Link, what string) error {
+	if m.publicURL == "" && os.Getenv("CHARGEHAND_URL") == "" {
+		// The command works on the database, which does not know where the server listens.
+		fmt.Fprintln(m.err, "the server is taken to be at "+defaultURL+"; if it is not, put its address there, or name it with --public-url")
+	}
 	fmt.Fprintf(m.err, "%s; it works once, until %s:\n", what, exactly(&l.ExpiresAt))
 	_, err := fmt.Fprintln(m.out, l.URL)
 	return err
