@@ -14,8 +14,8 @@
 // belongs to another account or environment, to a workflow outside the key's list, or to another
 // workflow than the path says.
 //
-// Rights. A principal is an API key, or a user in a session or with a personal key. A key has one right, its scopes over
-// its workflows. A user has one for each role that grants give, and sees no workflow until May narrows it to the
+// Rights. A principal is an API key, or a user in a session or with a personal key. A key has one right, its scopes
+// over its workflows. A user has one for each role that grants give, and sees no workflow until May narrows it to the
 // rights with the scopes of a route. A method that serves a route without scopes asks Principal.reader instead.
 //
 // Caches. Principals, workflows and compiled plans are cached, so that a start with a hot key
