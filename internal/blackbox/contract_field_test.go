@@ -27,18 +27,27 @@ var (
 		"id": isUUID, "workflow_id": isUUID, "status": executionStatus, "created_at": isMoment, "results": orNull(isList),
 		"phase": executionPhase, "workflow_version": isText, "revision": isCount, "environment": oneOf("live", "test"),
 		"error?": isObject, "batch_id?": isUUID, "started_at?": isMoment, "finished_at?": isMoment, "output?": isAny, "retry_of?": isUUID,
+		"started_by?": isStarter,
 	}
 	batchShape = shape{
 		"batch_id": isUUID, "id": isUUID, "workflow_id": isUUID, "status": oneOf("pending", "running", "completed", "failed"),
 		"total": isCount, "completed": isCount, "failed": isCount, "cancelled": isCount, "running": isCount, "waiting": isCount, "queued": isCount,
 		"executions?": isList, "started_at?": isMoment, "completed_at?": isMoment, "created_at": isMoment,
 		"concurrency": isCount, "effective_concurrency": isCount, "workflow_version": isText, "revision": isCount, "environment": oneOf("live", "test"),
+		"started_by?": isStarter,
 	}
 	entryShape = shape{
 		"execution_id": isUUID, "inputs": isObject, "status": executionStatus, "phase": executionPhase,
 		"duration_ms?": isCount, "index": isCount, "item_id?": isText, "error?": isObject,
 	}
 )
+
+// isStarter is who started an execution or batch by a request.
+func isStarter(v any) bool {
+	by, ok := v.(object)
+	_, named := by["name"].(string) // a key may have no name
+	return ok && len(by) == 3 && oneOf("user", "key")(by["kind"]) && isUUID(by["id"]) && named
+}
 
 // but is a copy of a shape with other rules for some names; nil forbids a name.
 func (want shape) but(changes shape) shape {

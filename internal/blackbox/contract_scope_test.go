@@ -131,7 +131,10 @@ func TestContractNoAnonymousMode(t *testing.T) {
 		wantStatus(t, s.Do(t, "GET", address, "", "X-Api-Key", ""), 200)
 	}
 	// Who signs in has no key yet.
-	signIn := []string{"GET /auth/methods", "POST /setup", "POST /session", "POST /invitation", "POST /password-reset"}
+	signIn := []string{"GET /auth/methods", "POST /setup", "POST /session", "POST /invitation", "POST /password-reset",
+		"POST /device", "POST /device/token", "POST /auth/passkey/options", "POST /auth/passkey",
+		"GET /auth/oidc/{provider}", "GET /auth/oidc/{provider}/callback",
+	}
 	wantStatus(t, s.Do(t, "GET", "/auth/methods", "", "X-Api-Key", ""), 200)
 	for _, route := range signIn[1:] {
 		method, path, _ := strings.Cut(route, " ")
@@ -165,7 +168,7 @@ func TestContractNoAnonymousMode(t *testing.T) {
 				continue
 			}
 			code := "missing_api_key"
-			if strings.HasPrefix(plain, "/session") || strings.HasPrefix(plain, "/me/password") {
+			if strings.HasPrefix(plain, "/session") || strings.HasPrefix(plain, "/me/pass") {
 				code = "invalid_credentials" // a key would not help
 			}
 			wantProblem(t, s, a, 401, code)

@@ -253,7 +253,7 @@ func testDelete(t *testing.T, s *server) {
 
 func testValidate(t *testing.T, s *server) {
 	before := len(list(s.Do(t, "GET", "/workflows", "").Object()["data"]))
-	validation := shape{"valid": isBool, "errors": isList, "warnings": isList}
+	validation := shape{"valid": isBool, "errors": isList, "warnings": isList, "graph?": isObject}
 	good := s.Do(t, "POST", "/workflows/validate", definition("valid", "1.0.0", echo), "Content-Type", "application/yaml")
 	wantStatus(t, good, 200)
 	validation.verify(t, "validation", good.JSON)
