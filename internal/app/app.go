@@ -97,6 +97,7 @@ func (a *App) open(ctx context.Context) error {
 func (a *App) Start() <-chan error {
 	failed := make(chan error, 1)
 	a.log.Info("listening", "url", "http://"+a.listen.Addr().String())
+	releaseStartPages()
 	if db, _ := a.parts(); db != nil && db.file != nil {
 		a.services.Start("check of the database", func(ctx context.Context) { a.watchIntegrity(ctx, db.file) })
 	}

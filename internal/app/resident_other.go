@@ -1,0 +1,6 @@
+//go:build !linux
+
+package app
+
+// releaseStartPages does something on Linux only.
+func releaseStartPages() {}
