@@ -397,6 +397,8 @@ func (f *fake) DeleteFile(context.Context, *service.Principal, chargehand.FileID
 
 func (f *fake) Degraded() []string { return f.degraded }
 
+func (f *fake) RequireOperator(context.Context, *service.Principal) error { return nil }
+
 func (f *fake) ListLimits(context.Context, *service.Principal) (list []service.UsedLimit, err error) {
 	for _, l := range f.Limits().List() {
 		list = append(list, service.UsedLimit{Limit: l, Counted: l.Name == "json_depth", Used: 3})

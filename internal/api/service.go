@@ -22,6 +22,7 @@ type Service interface {
 	Limits() service.Limits
 	ListLimits(ctx context.Context, p *service.Principal) ([]service.UsedLimit, error)
 	Degraded() []string
+	RequireOperator(ctx context.Context, p *service.Principal) error
 
 	ListWorkflows(ctx context.Context, p *service.Principal, q service.ListWorkflows) (*service.WorkflowPage, error)
 	WorkflowNamed(ctx context.Context, p *service.Principal, namespace, name string) (chargehand.WorkflowID, error)

@@ -41,7 +41,7 @@ func serverEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/metrics", root: true, id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
-			about: "Of the whole installation, so the key must be one of live that is not limited to workflows or namespaces. " +
+			about: "Of the whole installation, so the key must be one of live and of the oldest account, and not limited to workflows or namespaces. " +
 				"Answered at /metrics too, without /api/v1 before it.",
 			scopes:  service.PresetObserve,
 			answers: []answer{{status: 200, about: "The metrics in the format that Accept asks for", media: "text/plain", example: "chargehand_executions_running 2\n", headers: []string{"Vary"}}},
@@ -106,6 +106,9 @@ func (c *call) getReadiness() error {
 
 func (c *call) getMetrics() error {
 	if err := service.RequireWhole(c.principal); err != nil {
+		return err
+	}
+	if err := c.server.service.RequireOperator(c.r.Context(), c.principal); err != nil {
 		return err
 	}
 	c.w.Header().Del("Content-Type")

@@ -313,3 +313,13 @@ func TestUploadsOfOthersNeedARightOverEverything(t *testing.T) {
 		t.Errorf("an operator of everything: %v", err)
 	}
 }
+
+// TestMetricsAreTheOperators: they name all accounts, and what each of them uses.
+func TestMetricsAreTheOperators(t *testing.T) {
+	fx := newFixture(t)
+	stranger := fx.stranger()
+	if err := fx.RequireOperator(t.Context(), fx.p); err != nil {
+		t.Errorf("the oldest account: %v", err)
+	}
+	wantCode(t, fx.RequireOperator(t.Context(), stranger), chargehand.CodeInsufficientScope)
+}

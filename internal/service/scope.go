@@ -1,9 +1,11 @@
 package service
 
 import (
+	"context"
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // Scopes is a set of scopes.
@@ -131,6 +133,18 @@ func RequireWhole(p *Principal) error {
 	}
 	return chargehand.NewError(chargehand.CodeInsufficientScope,
 		"This shows the whole installation. Use a key of live that is not limited to workflows or namespaces.")
+}
+
+// RequireOperator refuses principals of other accounts than the oldest one, which is the operator's: accounts share
+// nothing, and what concerns the whole installation names them all. Codes: insufficient_scope.
+func (s *Service) RequireOperator(ctx context.Context, p *Principal) error {
+	return s.view(ctx, func(r *store.Reader) error {
+		accounts, err := r.Accounts()
+		if err == nil && (len(accounts) == 0 || accounts[0].No != p.AccountNo) {
+			err = chargehand.NewError(chargehand.CodeInsufficientScope, "This shows the whole installation. Use a key of its oldest account.")
+		}
+		return err
+	})
 }
 
 // howToPublish tells the holder of a key that does not publish what to do.
