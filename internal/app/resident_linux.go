@@ -10,7 +10,7 @@ import (
 )
 
 // releaseStartPages gives back the pages of the program that only the start needed: some 30 MB of code and tables.
-// They are clean copies of the file, which the kernel maps again where they are touched again.
+// They are clean copies of the file, which the kernel maps again where something reads them.
 func releaseStartPages() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -29,8 +29,8 @@ func releaseStartPages() {
 // mapping is a range of addresses.
 type mapping struct{ from, to uintptr }
 
-// programMaps are the ranges of a list of maps, in the form of proc(5), that map the program and cannot be written. What
-// can be written may differ from the file.
+// programMaps are the ranges of a list of maps, in the form of proc(5), that map the program and cannot be written.
+// What can be written may differ from the file.
 func programMaps(list io.Reader, program string) []mapping {
 	var found []mapping
 	for lines := bufio.NewScanner(list); lines.Scan(); {

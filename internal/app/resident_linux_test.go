@@ -19,5 +19,5 @@ zz-05000000 r--p 00000000 fe:00 1234                                     /opt/ch
 	if got := programMaps(strings.NewReader(list), "/opt/chargehand"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %x, want %x", got, want)
 	}
-	releaseStartPages() // and all goes on
+	releaseStartPages() // must not break anything
 }
