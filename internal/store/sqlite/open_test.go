@@ -69,10 +69,10 @@ func TestSecondOwnerIsRefused(t *testing.T) {
 	}
 }
 
-// TestBesideOwner is `keys create` and `backup` beside a server that is busy: short writes
+// TestConcurrentBesideOwner is `keys create` and `backup` beside a server that is busy: short writes
 // of another process must not starve. Another process and another DB are the same to
 // SQLite's locks and to the lock file.
-func TestBesideOwner(t *testing.T) {
+func TestConcurrentBesideOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
 	owner := mustOpen(t, sqlite.Options{Path: path, Owner: true})
 	stop := make(chan struct{})

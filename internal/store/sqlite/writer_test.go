@@ -81,7 +81,7 @@ func queued(t *testing.T, db *DB, fns []func(store.Conn) error) []error {
 	return errs
 }
 
-func TestGroupCommit(t *testing.T) {
+func TestConcurrentGroupCommit(t *testing.T) {
 	db := openTest(t)
 	var fns []func(store.Conn) error
 	for i := range maxGroup + 100 {
@@ -102,9 +102,9 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded fills the queue: the next Update waits for a place, and gives up with
+// TestConcurrentQueueIsBounded fills the queue: the next Update waits for a place, and gives up with
 // its context.
-func TestQueueIsBounded(t *testing.T) {
+func TestConcurrentQueueIsBounded(t *testing.T) {
 	db := openTest(t)
 	started, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -198,8 +198,8 @@ func TestFullDatabase(t *testing.T) {
 	}
 }
 
-// TestConnectionIsReplaced closes the writer's connection under it, as an I/O error does.
-func TestConnectionIsReplaced(t *testing.T) {
+// TestConcurrentConnectionIsReplaced closes the writer's connection under it, as an I/O error does.
+func TestConcurrentConnectionIsReplaced(t *testing.T) {
 	db := openTest(t)
 	away := errors.New("disk is away")
 	open := db.writer.open
@@ -289,8 +289,8 @@ func TestLogStaysShort(t *testing.T) {
 	}
 }
 
-// TestLogBesideLongView checks that a View that does not end holds up no other caller.
-func TestLogBesideLongView(t *testing.T) {
+// TestConcurrentLogBesideLongView checks that a View that does not end holds up no other caller.
+func TestConcurrentLogBesideLongView(t *testing.T) {
 	db := openTest(t)
 	err := db.View(t.Context(), func(c store.Conn) error {
 		if err := c.Query(`SELECT 1 FROM meta`, func(store.Row) error { return nil }); err != nil {
@@ -409,8 +409,8 @@ func TestLogBesideAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestIdleCutsLog waits for the cut that comes by itself when nothing is written.
-func TestIdleCutsLog(t *testing.T) {
+// TestConcurrentIdleCutsLog waits for the cut that comes by itself when nothing is written.
+func TestConcurrentIdleCutsLog(t *testing.T) {
 	cut := make(chan struct{}, 1)
 	db, err := Open(Options{Path: filepath.Join(t.TempDir(), "data.db"), Owner: true, onCut: func() {
 		select {
