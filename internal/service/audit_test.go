@@ -376,3 +376,37 @@ func TestAuditReference(t *testing.T) {
 		t.Errorf("docs/reference/audit-log.md has\n%s\nthe code says\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// fillAudit appends n entries, one a second: every third by actor a, every fifth of target t, all of two actions.
+func fillAudit(t testing.TB, fx *fixture, n int) {
+	t.Helper()
+	for from := 0; from < n; from += 1000 {
+		err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+			for i := from; i < min(n, from+1000); i++ {
+				e := audit.Entry{
+					Account: fx.account.No, Environment: chargehand.Live, Actor: audit.Actor{Kind: audit.Key, ID: "b"},
+					Action: audit.SecretSet, Target: audit.Target{Kind: "secret", ID: "s"}, Changes: changed("version", int64(i), int64(i+1)),
+				}
+				if i%3 == 0 {
+					e.Actor.ID = "a"
+				}
+				if i%5 == 0 {
+					e.Target.ID = "t"
+				}
+				if i%2 == 0 {
+					e.Action = audit.SecretDeleted
+				}
+				if i%100 == 0 {
+					e.Environment = chargehand.Test
+				}
+				if err := audit.Write(t.Context(), tx, epoch.Add(time.Duration(i)*time.Second), e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
