@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 )
@@ -141,18 +142,13 @@ func (r *Reader) FirstMembers(groups []int64, limit int) (map[int64][]chargehand
 		id            chargehand.UserID
 	}
 	var list []member
-	err := inGroups(groups, func(numbers string, args []any) error {
-		// The bound is that of each group, so that a large one is not read to its end. CROSS JOIN keeps SQLite to this order.
-		offset, last := len(args)+1, len(args)+2
-		return r.c.Query(fmt.Sprintf(`SELECT m.user_group, m.person, p.id FROM user_group g CROSS JOIN group_member m CROSS JOIN person p
- WHERE g.no IN (%s) AND m.user_group = g.no AND p.no = m.person AND m.person <= COALESCE(
- (SELECT x.person FROM group_member x WHERE x.user_group = g.no ORDER BY x.person LIMIT 1 OFFSET ?%d), ?%d)`, numbers, offset, last),
-			func(row Row) error {
-				one := member{group: row.Int(0), person: row.Int(1)}
-				scanID(row, 2, &one.id)
-				list = append(list, one)
-				return nil
-			}, append(args, int64(limit-1), maxSeq)...)
+	err := inGroups(groups, func(_ string, args []any) error {
+		return r.c.Query(firstMembers(len(args)), func(row Row) error {
+			one := member{group: row.Int(0), person: row.Int(1)}
+			scanID(row, 2, &one.id)
+			list = append(list, one)
+			return nil
+		}, append(args, int64(limit-1), maxSeq)...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list first members of groups: %w", err)
@@ -163,6 +159,22 @@ func (r *Reader) FirstMembers(groups []int64, limit int) (map[int64][]chargehand
 		byGroup[one.group] = append(byGroup[one.group], one.id)
 	}
 	return byGroup, nil
+}
+
+// firstMembers makes the query of FirstMembers for n groups, the arguments ?1 to ?n. Behind them are the limit less
+// one, and a number above those of all persons. Each group is a part with a bound of its own: a large one is not read
+// to its end, and both dialects read each part from the index of its members.
+func firstMembers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteString("\nUNION ALL ")
+		}
+		fmt.Fprintf(&b, `SELECT m.user_group, m.person, p.id FROM group_member m JOIN person p ON p.no = m.person
+ WHERE m.user_group = ?%[1]d AND m.person <= COALESCE(
+ (SELECT x.person FROM group_member x WHERE x.user_group = ?%[1]d ORDER BY x.person LIMIT 1 OFFSET ?%[2]d), ?%[3]d)`, i+1, n+1, n+2)
+	}
+	return b.String()
 }
 
 // InGroup reports whether a person is in a group.
