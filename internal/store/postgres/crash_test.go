@@ -70,20 +70,21 @@ func TestConcurrentCommitInDoubt(t *testing.T) {
 				t.Parallel()
 				p := newProxy(t, pg)
 				db := open(t, postgres.Options{URL: p.at(t, pg.NewSchema(t)), Mode: mode, Writers: 1})
-				if err := setMeta(db, "before"); err != nil { // COMMIT is prepared from here on
+				if err := setMeta(db, "before"); err != nil { // the session is open from here on
 					t.Fatal(err)
 				}
-				var cuts, unanswered atomic.Int64
+				var row, commit, unanswered atomic.Bool
 				name := "marker of the update in doubt"
 				p.watch(func(data []byte) bool {
-					if !bytes.Contains(data, []byte(name)) && cuts.Load() == 0 {
+					if bytes.Contains(data, []byte(name)) {
+						row.Store(true)
 						return false
 					}
-					// The batch with the row was answered; the next one is COMMIT.
-					return cuts.Add(1) == 2 && !arrives
+					// The batch with the row was answered before the first COMMIT is sent.
+					return row.Load() && bytes.Contains(data, []byte("COMMIT")) && !commit.Swap(true) && !arrives
 				})
 				if arrives {
-					p.cutAnswers(func() bool { return cuts.Load() >= 2 && unanswered.Add(1) == 1 })
+					p.cutAnswers(func() bool { return commit.Load() && !unanswered.Swap(true) })
 				}
 				err := db.Update(context.Background(), func(c store.Conn) error {
 					_, err := c.Exec(`INSERT INTO meta (name, value) VALUES (?1, ?2)`, name, []byte("x"))
@@ -92,7 +93,7 @@ func TestConcurrentCommitInDoubt(t *testing.T) {
 				p.watch(nil)
 				p.cutAnswers(nil)
 				there := metaNames(t, db)[name]
-				if cuts.Load() < 2 {
+				if !commit.Load() || arrives && !unanswered.Load() {
 					t.Fatal("nothing was cut: the test shows nothing")
 				}
 				if arrives && (err != nil || !there) {

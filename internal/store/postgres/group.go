@@ -269,24 +269,35 @@ func (g *group) commit() error {
 }
 
 // writeUsage adds what the requests have counted to the rows of the worker. Before that, those with savepoints send
-// what they have put off: a request that turns out to have failed counts nothing.
+// what they have put off: a request that turns out to have failed counts nothing. Where nothing was counted or nothing
+// waits, that would be a round trip for nothing.
 func (g *group) writeUsage() error {
-	if text := g.texts.of(store.WriteUsageText).text; g.careful || g.session.statements[text] == nil {
+	counts := g.counts()
+	if len(counts) == 0 {
+		return nil
+	}
+	text := g.texts.of(store.WriteUsageText).text
+	if len(g.session.pending) > 0 && (g.careful || g.session.statements[text] == nil) {
 		if _, err := g.flush(); err != nil {
 			return err
 		}
-	}
-	var counts []store.UsageChange
-	for _, r := range g.requests {
-		if r.err == nil {
-			counts = append(counts, r.counts...)
-		}
+		counts = g.counts()
 	}
 	c := &conn{texts: g.texts, owner: ofGroup, session: g.session, flush: g.flush}
 	if err := store.WriteUsage(c, g.mark.usageNo(), store.SumUsage(counts)); err != nil {
 		return c.cause
 	}
 	return nil
+}
+
+// counts is what the requests that have succeeded so far have counted.
+func (g *group) counts() (counts []store.UsageChange) {
+	for _, r := range g.requests {
+		if r.err == nil {
+			counts = append(counts, r.counts...)
+		}
+	}
+	return counts
 }
 
 // usageNo is the number of the rows of usage that only the writer of the mark changes, so that commits of several

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -216,5 +218,38 @@ func TestPutOff(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTrips: an Update of one statement costs two round trips, that of the statement and that of COMMIT, with which the
+// sums of usage travel.
+func TestTrips(t *testing.T) {
+	t.Parallel()
+	pg := server(t)
+	for _, mode := range []postgres.Mode{postgres.Owner, postgres.Shared} {
+		for _, counts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("mode %d counts %t", mode, counts), func(t *testing.T) {
+				t.Parallel()
+				db := open(t, postgres.Options{URL: pg.NewSchema(t), Mode: mode, Writers: 1})
+				least := int64(math.MaxInt64) // what runs in the background costs trips too
+				for i := range 10 {
+					before := postgres.Trips(db)
+					err := db.Update(t.Context(), func(c store.Conn) error {
+						if counts {
+							c.Count(store.UsageChange{UsageOwner: store.UsageOwner{Account: 1}, Usage: store.Usage{Users: 1}})
+						}
+						_, err := c.Exec(`INSERT INTO meta (name, value) VALUES (?1, ?2)`, fmt.Sprint(i), []byte("x"))
+						return err
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					least = min(least, postgres.Trips(db)-before)
+				}
+				if least != 2 {
+					t.Errorf("an Update costs %d round trips, want 2", least)
+				}
+			})
+		}
 	}
 }
