@@ -255,10 +255,10 @@ func TestAPasskeyProvesThePerson(t *testing.T) {
 		d.keys.Options.UserNotVerified = true
 		c := must(fx.BeginPasskeySignIn(atHome))
 		_, err := fx.PasskeySignIn(t.Context(), c.Way, d.use(c), atHome)
-		refused(t, "signed in by who has found the authenticator", err, chargehand.CodeInvalidCredentials, "not accepted")
+		refused(t, "signed in by the finder of the authenticator", err, chargehand.CodeInvalidCredentials, "not accepted")
 		c = must(fx.BeginPasskeySignIn(atHome))
 		_, err = fx.VerifyPasskey(t.Context(), ada, c.Way, d.use(c), atHome)
-		refused(t, "confirmed by who has found it", err, chargehand.CodeInvalidCredentials, "not accepted")
+		refused(t, "confirmed by its finder", err, chargehand.CodeInvalidCredentials, "not accepted")
 		other := newAuthenticator(ada.Person.ID)
 		other.keys.Options.UserNotVerified = true
 		_, err = fx.addPasskeyOf(ada, other)

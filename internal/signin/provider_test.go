@@ -10,15 +10,15 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// company admits those of example.org.
-var company = oidc.New(oidc.Setting{Name: "company", Provision: oidc.Provision{Domains: []string{"example.org"}}}, nil, nil)
+// staff admits those of example.org.
+var staff = oidc.New(oidc.Setting{Name: "company", Provision: oidc.Provision{Domains: []string{"example.org"}}}, nil, nil)
 
 // enters signs in whom the provider has sent.
 func (fx *fixture) enters(who oidc.Identity) (*Session, error) {
 	fx.t.Helper()
 	secret, _ := token.New()
 	who.Issuer, who.EmailVerified = "https://id.example.org", true
-	return fx.enterBy(fx.t.Context(), company, fx.newWay(wayProvider, secret, nil, oidc.Life), who, atHome)
+	return fx.enterBy(fx.t.Context(), staff, fx.newWay(wayProvider, secret, nil, oidc.Life), who, atHome)
 }
 
 // groupsOf are the names of the groups of a person.
@@ -36,8 +36,8 @@ func (fx *fixture) groupsOf(s *Session) string {
 	return strings.Join(names, ", ")
 }
 
-// TestWithoutTheClaimAPersonIsInNoGroup: providers leave the claim out where the list would be empty.
-func TestWithoutTheClaimAPersonIsInNoGroup(t *testing.T) {
+// TestWithoutAListAPersonIsInNoGroup: providers leave the list of groups out where it would be empty.
+func TestWithoutAListAPersonIsInNoGroup(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		fx.setUp()
 		cy := oidc.Identity{Subject: "cy", Email: "cy@example.org", Name: "Cy", Groups: []string{"admins"}}
@@ -81,8 +81,8 @@ func TestGroupsOfAProviderAreNeverTakenForOneAnother(t *testing.T) {
 	})
 }
 
-// TestWhoCameBeforeKeepsNothing: whoever had the link first, and never got anything to sign in with, keeps no session,
-// no key and no request of a program.
+// TestWhoCameBeforeKeepsNothing: a person who had the link first, and never got anything to sign in with, keeps no
+// session, no key and no request of a program.
 func TestWhoCameBeforeKeepsNothing(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		ctx := t.Context()

@@ -15,8 +15,8 @@ import (
 )
 
 // followGroups makes the groups of a provider that a person is in those that the provider names, in each account that
-// the person is an active member of. Without the claim the person is in none: most providers leave a claim out whose list
-// would be empty. Codes: state_conflict, last_admin.
+// the person is an active member of. Without the claim the person is in none: most providers leave it out where the
+// list would be empty. Codes: state_conflict, last_admin.
 func (s *Service) followGroups(ctx context.Context, tx *store.Tx, p *oidc.Provider, who oidc.Identity, found *store.Person) error {
 	members, err := tx.MembershipsOf(found.No)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *Service) followGroupsIn(ctx context.Context, tx *store.Tx, account int6
 
 // groupOf finds or makes the group of a provider with a name. A group that was made here, or by another provider, is
 // never taken for it: the group of the provider has the provider's name beside its own then. Nor is one group of the
-// provider ever taken for another one, because people may make groups there: names are compared as they are, and one that
-// ends as if the provider's name stood beside it gets that name once more.
+// provider ever taken for another one, because people may make groups there: names are compared as they are, and one
+// that ends as if the provider's name stood beside it gets that name once more.
 func (s *Service) groupOf(ctx context.Context, tx *store.Tx, account int64, p *oidc.Provider, name string) (store.Group, error) {
 	shown, complaint := person.Name(name)
 	if complaint != "" {

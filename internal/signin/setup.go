@@ -229,7 +229,8 @@ func join(tx *store.Tx, p store.Person, account, nowMs int64) error {
 const maxFirstGrants = 1000
 
 // dropAdmins ends what those have who have used a set-up token before and never got a passkey: what they have opened
-// (giveWay) and grants, and the membership too unless the e-mail is the one to keep. Errors: ErrSetupDone if one has got a passkey meanwhile.
+// (giveWay) and grants, and the membership too unless the e-mail is the one to keep. Errors: ErrSetupDone if one has
+// got a passkey meanwhile.
 func dropAdmins(tx *store.Tx, account int64, keep string, nowMs int64) error {
 	grants, err := tx.ListGrants(store.GrantFilter{Account: account, Limit: maxFirstGrants})
 	if err != nil {
