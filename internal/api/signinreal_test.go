@@ -53,6 +53,7 @@ func driveSignIn(t *testing.T, i *installation) {
 	do("signIn", "POST", "/api/v1/session", `{"email":"ADA@example.com","password":"four other words in a row"}`, 201)
 	driveMe(t, i, do)
 	driveDevice(t, i, cookie, do)
+	driveLinks(t, do)
 	do("acceptInvitation", "POST", "/api/v1/invitation", `{"token":"wrong"}`, 401)
 	do("resetPassword", "POST", "/api/v1/password-reset", `{"token":"wrong","password":"four words in a row"}`, 401)
 }
@@ -105,4 +106,25 @@ func driveMe(t *testing.T, i *installation, do func(operation, method, path, bod
 	i.Do(t, i.key, api.Exchange{Operation: "updateAPIKey", Method: "PATCH", Path: admins, Body: `{"name":"mine"}`, Status: 403, Code: "insufficient_scope"})
 	i.Do(t, key, api.Exchange{Operation: "revokePersonalKey", Method: "DELETE", Path: path, Status: 204})
 	i.Do(t, key, api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 401, Code: "invalid_api_key"})
+}
+
+// driveLinks invites a person, lets the person accept, and lets the person set a new password by a link of the admin.
+// The last session is that of the person.
+func driveLinks(t *testing.T, do func(operation, method, path, body string, status int) api.Exchange) {
+	t.Helper()
+	tokenOf := func(link any) string {
+		address, _ := link.(map[string]any)["url"].(string)
+		_, token, found := strings.Cut(address, "#token=")
+		if !found {
+			t.Fatalf("no token in %v", link)
+		}
+		return token
+	}
+	bob := do("inviteUser", "POST", "/api/v1/users", `{"email":"bob@example.com","name":"Bob"}`, 201).AnswerJSON
+	invitation := tokenOf(bob["invitation"])
+	do("signOut", "DELETE", "/api/v1/session", "", 204)
+	do("acceptInvitation", "POST", "/api/v1/invitation", `{"token":"`+invitation+`","password":"five words of bob here"}`, 201)
+	do("signIn", "POST", "/api/v1/session", `{"email":"ada@example.com","password":"four other words in a row"}`, 201)
+	reset := do("resetUser", "POST", "/api/v1/users/"+bob["id"].(string)+"/reset", "", 201).AnswerJSON
+	do("resetPassword", "POST", "/api/v1/password-reset", `{"token":"`+tokenOf(reset)+`","password":"five other words of bob"}`, 201)
 }
