@@ -43,9 +43,6 @@ func TestBatchOfTrivialItems(t *testing.T) {
 		}
 		last = row.StartedMs
 	}
-	if n := len(fx.engine.slots.batches); n != 0 {
-		t.Fatalf("%d batches are kept", n)
-	}
 }
 
 func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
