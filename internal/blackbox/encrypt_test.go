@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/s3client"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -63,7 +64,7 @@ func TestEncryptInS3(t *testing.T) {
 	file := giveEverything(t, s, marker)
 	noTrace(t, s, marker)
 	for _, key := range keys(t, server, b) {
-		o, err := server.Client().GetObject(t.Context(), &s3.GetObjectInput{Bucket: &b.Name, Key: &key})
+		o, err := s3client.New(server).GetObject(t.Context(), &s3.GetObjectInput{Bucket: &b.Name, Key: &key})
 		if err != nil {
 			t.Fatal(err)
 		}

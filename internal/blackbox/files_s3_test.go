@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/s3client"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -35,7 +36,7 @@ func startOn(t *testing.T, b peer.Bucket, args ...string) *server {
 // keys are the names of what a bucket holds.
 func keys(t *testing.T, server *peer.S3, b peer.Bucket) (names []string) {
 	t.Helper()
-	page, err := server.Client().ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &b.Name})
+	page, err := s3client.New(server).ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &b.Name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,29 +34,34 @@ var (
 // returns. It waits for a deletion of that content that is under way.
 type Protect func(ctx context.Context, digest Digest, size int64) error
 
-// backend is where contents go to: a folder, or a bucket elsewhere.
-type backend interface {
-	// put moves the finished file of size bytes at path to key, durably, unless content of
+// Backend is where contents go to: a folder, or a bucket elsewhere. It is what a gocloud.dev bucket, which reads,
+// lists and deletes, does not offer. Its methods are safe for concurrent use.
+type Backend interface {
+	// Put moves the finished file of size bytes at path to a key (Name.Key), durably, unless content of
 	// that size is there. The file may or may not be left.
-	put(ctx context.Context, path, key string, size int64) error
-	// sweep drops what puts that began before that time left unfinished in the place.
-	sweep(ctx context.Context, before time.Time) error
-	// check tries what a store needs to be allowed.
-	check(ctx context.Context) error
-	// address gives a content an address that is enough to read it. Errors: ErrNoAddress.
-	address(ctx context.Context, key string, d Download) (string, error)
-	// owner reads, and own writes, durably, whose contents these are; "": not owned yet.
-	owner(ctx context.Context) (string, error)
-	own(ctx context.Context, name string) error
+	Put(ctx context.Context, path, key string, size int64) error
+	// Sweep drops what Puts that began before that time left unfinished in the place.
+	Sweep(ctx context.Context, before time.Time) error
+	// Check tries what a store needs to be allowed.
+	Check(ctx context.Context) error
+	// Address gives a content an address that is enough to read it. Errors: ErrNoAddress.
+	Address(ctx context.Context, key string, d Download) (string, error)
+	// Owner reads, and Own writes, durably, under OwnerKey, whose contents these are; "": not owned yet.
+	Owner(ctx context.Context) (string, error)
+	Own(ctx context.Context, name string) error
+	// Fault makes an error of the place, other than nil, one of the sentinel errors.
+	Fault(err error) error
+	// BeyondEnd tells whether an error says that a range starts at or behind the end of a content.
+	BeyondEnd(err error) bool
 	String() string
 }
 
-// ownerKey is the key under which a backend names the installation that its contents belong to. It is no key of a
+// OwnerKey is the key under which a backend names the installation that its contents belong to. It is no key of a
 // content.
-const ownerKey = "installation"
+const OwnerKey = "installation"
 
-// maxOwnerBytes bounds the bytes that are read from ownerKey.
-const maxOwnerBytes = 256
+// MaxOwnerBytes bounds the bytes that are read from OwnerKey.
+const MaxOwnerBytes = 256
 
 // Config is what every backend needs.
 type Config struct {
@@ -79,7 +84,7 @@ type Config struct {
 // Store is a set of contents.
 type Store struct {
 	bucket   *blob.Bucket
-	backend  backend
+	backend  Backend
 	prefixes []string // of keys, in order; together they cover every key
 	incoming string
 	durable  bool // a file in incoming has to survive a power cut before it is put
@@ -91,24 +96,20 @@ type Store struct {
 	swept atomic.Int64 // Unix time at which the backend was last asked for unfinished uploads
 }
 
-func (c Config) store(b *blob.Bucket, p backend, incoming string) *Store {
+// New makes a store of a bucket and the backend beside it. Keys begin with one of prefixes, and a list goes through
+// them one after the other. Config.Folder gets the folder incoming. Errors: ErrUnavailable.
+func New(b *blob.Bucket, backend Backend, prefixes []string, c Config) (*Store, error) {
+	incoming := filepath.Join(c.Folder, "incoming")
+	if err := os.MkdirAll(incoming, 0o700); err != nil {
+		return nil, fmt.Errorf("open blob store: %w", Unavailable(err))
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{bucket: b, backend: p, incoming: incoming, protect: c.Protect, sealer: c.Sealer, seal: c.Seal && c.Sealer != nil, log: c.Log}
-}
-
-// Open opens a store. Of a Location without folder and bucket, c.Folder holds the contents.
-// Nothing is asked of a bucket yet: see Check. Errors: ErrUnavailable, and ErrRefused where no
-// repetition helps.
-func Open(ctx context.Context, l Location, c Config) (*Store, error) {
-	if l.Bucket != "" {
-		return openBucket(ctx, l, c)
-	}
-	if l.Folder != "" {
-		c.Folder = l.Folder
-	}
-	return OpenFolder(c)
+	return &Store{
+		bucket: b, backend: backend, prefixes: prefixes, incoming: incoming, protect: c.Protect,
+		sealer: c.Sealer, seal: c.Seal && c.Sealer != nil, log: c.Log,
+	}, nil
 }
 
 // String names the place in messages.
@@ -117,7 +118,7 @@ func (s *Store) String() string { return s.backend.String() }
 // Check writes, reads, lists and deletes something that is no content. Errors:
 // ErrUnavailable, and ErrRefused where no repetition helps.
 func (s *Store) Check(ctx context.Context) error {
-	if err := s.backend.check(ctx); err != nil {
+	if err := s.backend.Check(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.backend, err)
 	}
 	return nil
@@ -126,7 +127,7 @@ func (s *Store) Check(ctx context.Context) error {
 // Owner is the name that SetOwner has left in the place; "": none. Errors: ErrUnavailable,
 // ErrRefused.
 func (s *Store) Owner(ctx context.Context) (string, error) {
-	name, err := s.backend.owner(ctx)
+	name, err := s.backend.Owner(ctx)
 	if err != nil {
 		return "", fmt.Errorf("%s: read whose contents it holds: %w", s.backend, err)
 	}
@@ -136,7 +137,7 @@ func (s *Store) Owner(ctx context.Context) (string, error) {
 // SetOwner notes in the place, durably, whose contents it holds. Errors: ErrUnavailable,
 // ErrRefused.
 func (s *Store) SetOwner(ctx context.Context, name string) error {
-	if err := s.backend.own(ctx, name); err != nil {
+	if err := s.backend.Own(ctx, name); err != nil {
 		return fmt.Errorf("%s: note whose contents it holds: %w", s.backend, err)
 	}
 	return nil
@@ -156,7 +157,7 @@ func (s *Store) Address(ctx context.Context, digest Digest, d Download) (string,
 		return "", ErrNoAddress // a client would get what is sealed
 	}
 	d.Life = max(d.Life, time.Second)
-	address, err := s.backend.address(ctx, plainName(digest.Sum).key(), d)
+	address, err := s.backend.Address(ctx, plainName(digest.Sum).Key(), d)
 	if err != nil {
 		return "", fmt.Errorf("sign the address of content: %w", err)
 	}
@@ -185,7 +186,7 @@ func (s *Store) Put(ctx context.Context, content io.Reader, limit int64) (Digest
 	if err != nil {
 		return Digest{}, 0, err
 	}
-	if err := s.backend.put(ctx, in.path, name.key(), in.stored); err != nil {
+	if err := s.backend.Put(ctx, in.path, name.Key(), in.stored); err != nil {
 		return Digest{}, 0, fmt.Errorf("put content: %w", err)
 	}
 	return in.digest, in.size, nil
@@ -203,12 +204,12 @@ type received struct {
 func (s *Store) receive(ctx context.Context, content io.Reader, limit int64, seal bool) (got received, err error) {
 	f, err := os.CreateTemp(s.incoming, "*")
 	if err != nil {
-		return got, unavailable(err)
+		return got, Unavailable(err)
 	}
 	got.path = f.Name()
 	defer func() {
 		if closed := f.Close(); err == nil && closed != nil {
-			err = unavailable(closed)
+			err = Unavailable(closed)
 		}
 	}()
 	hash := sha256.New()
@@ -225,17 +226,17 @@ func (s *Store) receive(ctx context.Context, content io.Reader, limit int64, sea
 	case in.err != nil:
 		return got, in.err
 	case err != nil:
-		return got, unavailable(err)
+		return got, Unavailable(err)
 	}
 	if sealed != nil {
 		got.digest.Sealed, got.stored = true, secret.SealedContentBytes(got.size)
 		if err := sealed.finish(got.digest.Sum); err != nil {
-			return got, unavailable(err)
+			return got, Unavailable(err)
 		}
 	}
 	if s.durable {
 		if err := f.Sync(); err != nil {
-			return got, unavailable(err)
+			return got, Unavailable(err)
 		}
 	}
 	return got, nil
@@ -298,9 +299,9 @@ func (s *Store) Size(ctx context.Context, digest Digest) (int64, error) {
 
 // SizeOf is Size of the content with a name. It needs no keys.
 func (s *Store) SizeOf(ctx context.Context, name Name) (int64, error) {
-	a, err := s.bucket.Attributes(ctx, name.key())
+	a, err := s.bucket.Attributes(ctx, name.Key())
 	if err != nil {
-		return 0, fmt.Errorf("read size of content: %w", mapError(ctx, err))
+		return 0, fmt.Errorf("read size of content: %w", s.fault(ctx, err))
 	}
 	size, err := name.size(a.Size)
 	if err != nil {
@@ -316,7 +317,7 @@ func (s *Store) Delete(ctx context.Context, digest Digest) error {
 	if err != nil {
 		return err
 	}
-	err = mapError(ctx, s.bucket.Delete(ctx, name.key()))
+	err = s.fault(ctx, s.bucket.Delete(ctx, name.Key()))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("delete content: %w", err)
 	}
@@ -341,9 +342,9 @@ func (s *Store) List(ctx context.Context, each func(Content) error) error {
 				break
 			}
 			if err != nil {
-				return fmt.Errorf("list contents: %w", mapError(ctx, err))
+				return fmt.Errorf("list contents: %w", s.fault(ctx, err))
 			}
-			name, err := parseKey(entry.Key)
+			name, err := ParseKey(entry.Key)
 			if err != nil {
 				continue
 			}
@@ -367,7 +368,7 @@ const sweepEvery = time.Hour
 func (s *Store) DropUnfinished(ctx context.Context, before time.Time) error {
 	entries, err := os.ReadDir(s.incoming)
 	if err != nil {
-		return unavailable(err)
+		return Unavailable(err)
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -375,14 +376,14 @@ func (s *Store) DropUnfinished(ctx context.Context, before time.Time) error {
 			continue // gone meanwhile, or still being written
 		}
 		if err := os.Remove(filepath.Join(s.incoming, entry.Name())); err != nil && !os.IsNotExist(err) {
-			return unavailable(err)
+			return Unavailable(err)
 		}
 	}
 	now, last := time.Now().Unix(), s.swept.Load()
 	if now-last < int64(sweepEvery/time.Second) || !s.swept.CompareAndSwap(last, now) {
 		return nil
 	}
-	return s.backend.sweep(ctx, before)
+	return s.backend.Sweep(ctx, before)
 }
 
 // Close closes the connection to the bucket. Readers that are open may fail from then on.

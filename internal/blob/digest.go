@@ -51,14 +51,14 @@ func (n Name) Sealed() bool { return len(n) == sha256.Size+1 }
 // Equal reports whether both are the same name.
 func (n Name) Equal(other Name) bool { return slices.Equal(n, other) }
 
-// key is the name of a content in its bucket: two digits as a folder, then the rest.
-func (n Name) key() string {
+// Key is the name of a content in its bucket: two digits as a folder, then the rest.
+func (n Name) Key() string {
 	s := n.String()
 	return s[:2] + "/" + s[2:]
 }
 
-// parseKey is the inverse of key. Errors: ErrBadName.
-func parseKey(key string) (Name, error) {
+// ParseKey is the inverse of Key. Errors: ErrBadName.
+func ParseKey(key string) (Name, error) {
 	if len(key) < 3 || key[2] != '/' {
 		return nil, ErrBadName
 	}

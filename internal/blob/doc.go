@@ -22,8 +22,8 @@
 // in between (see store/blob.go).
 //
 // All methods of Store are safe for concurrent use. The contract is portable: a backend is a
-// gocloud.dev bucket, and what a folder on a disk or an S3 store needs besides is in folder.go,
-// s3.go and s3upload.go. Package blobtest is the suite that every kind of backend passes.
+// gocloud.dev bucket, and what a folder on a disk or an S3 store needs besides is in folder.go and
+// in package bucket. Package blobtest is the suite that every kind of backend passes.
 //
 // A bucket and prefix belong to one installation: the sweep of another one would delete
 // what only the first one's rows refer to.

@@ -65,7 +65,7 @@ func (r *storedReader) reopen(cause error) error {
 	if errors.Is(cause, io.EOF) {
 		cause = io.ErrUnexpectedEOF
 	}
-	cause = fmt.Errorf("read content: %w", mapError(r.ctx, cause))
+	cause = fmt.Errorf("read content: %w", r.store.fault(r.ctx, cause))
 	if r.reopens++; r.reopens > maxReopenings || r.ctx.Err() != nil {
 		return cause
 	}
@@ -73,7 +73,7 @@ func (r *storedReader) reopen(cause error) error {
 	again, err := r.store.bucket.NewRangeReader(r.ctx, r.key, r.at, r.end-r.at, nil)
 	if err != nil {
 		r.from = io.NopCloser(nil)
-		return fmt.Errorf("read content: %w", mapError(r.ctx, err))
+		return fmt.Errorf("read content: %w", r.store.fault(r.ctx, err))
 	}
 	r.from = again
 	return nil
@@ -92,14 +92,14 @@ type contentReader struct {
 }
 
 func (s *Store) openPlain(ctx context.Context, digest Digest, offset, length int64) (io.ReadCloser, error) {
-	stored, err := s.stored(ctx, plainName(digest.Sum).key(), offset, length)
-	if isBeyondEnd(err) {
+	stored, err := s.stored(ctx, plainName(digest.Sum).Key(), offset, length)
+	if s.backend.BeyondEnd(err) {
 		if size, sizeErr := s.Size(ctx, digest); sizeErr == nil && offset >= size {
 			return io.NopCloser(strings.NewReader("")), nil
 		}
 	}
 	if err != nil {
-		return nil, mapError(ctx, err)
+		return nil, s.fault(ctx, err)
 	}
 	r := &contentReader{storedReader: stored, digest: digest}
 	if offset == 0 && stored.end == stored.total {

@@ -88,9 +88,9 @@ func (s *Store) openSealed(ctx context.Context, digest Digest, offset, length in
 	} else if length >= 0 && length < secret.MaxContentBytes {
 		headLength = secret.SealedContentBytes(chunkEnd(length))
 	}
-	stored, err := s.stored(ctx, name.key(), 0, headLength)
+	stored, err := s.stored(ctx, name.Key(), 0, headLength)
 	if err != nil {
-		return nil, mapError(ctx, err)
+		return nil, s.fault(ctx, err)
 	}
 	r := &sealedReader{stored: stored, digest: digest}
 	if err := r.open(ctx, name, offset, length); err != nil {
@@ -132,9 +132,9 @@ func (r *sealedReader) open(ctx context.Context, name Name, offset, length int64
 		r.stored.Close()
 		from := secret.ContentHeaderBytes + first*(secret.ContentChunkBytes+secret.ContentTagBytes)
 		upTo := min(total, secret.SealedContentBytes(chunkEnd(r.end)))
-		again, err := store.stored(ctx, name.key(), from, upTo-from)
+		again, err := store.stored(ctx, name.Key(), from, upTo-from)
 		if err != nil {
-			return mapError(ctx, err)
+			return store.fault(ctx, err)
 		}
 		if r.stored = again; again.total != total {
 			return r.damage(fmt.Errorf("it has %d bytes, and had %d", again.total, total))
@@ -172,7 +172,7 @@ func (r *sealedReader) next() error {
 // readError makes the end of what is stored, where there must be more, an outage.
 func readError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("read content: %w", unavailable(io.ErrUnexpectedEOF))
+		return fmt.Errorf("read content: %w", Unavailable(io.ErrUnexpectedEOF))
 	}
 	return err
 }
@@ -210,9 +210,9 @@ func Copy(ctx context.Context, from, to *Store, name Name) (int64, error) {
 	if !name.Sealed() {
 		return copyPlain(ctx, from, to, name)
 	}
-	in, err := from.stored(ctx, name.key(), 0, -1)
+	in, err := from.stored(ctx, name.Key(), 0, -1)
 	if err != nil {
-		return 0, fmt.Errorf("open content: %w", mapError(ctx, err))
+		return 0, fmt.Errorf("open content: %w", from.fault(ctx, err))
 	}
 	defer in.Close()
 	size, err := name.size(in.total)
@@ -226,7 +226,7 @@ func Copy(ctx context.Context, from, to *Store, name Name) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := to.backend.put(ctx, got.path, name.key(), got.stored); err != nil {
+	if err := to.backend.Put(ctx, got.path, name.Key(), got.stored); err != nil {
 		return 0, fmt.Errorf("put content: %w", err)
 	}
 	return size, nil

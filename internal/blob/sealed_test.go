@@ -14,11 +14,8 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/blob/blobtest"
-	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/secret"
 )
 
@@ -47,17 +44,6 @@ func TestSealedFolder(t *testing.T) {
 			}
 			t.Cleanup(func() { s.Close() })
 			return s
-		}
-	})
-}
-
-func TestSealedS3(t *testing.T) {
-	server := peer.StartS3(t)
-	blobtest.Run(t, func(t *testing.T) blobtest.Opener {
-		b, sealer := server.NewBucket(t), newSealer()
-		b.Setenv(t)
-		return func(t *testing.T, protect blob.Protect) *blob.Store {
-			return openBucket(t, b.URL(), blob.Config{Protect: protect, Sealer: sealer, Seal: true})
 		}
 	})
 }
@@ -100,7 +86,7 @@ func storedFile(t *testing.T, folder string) string {
 func TestSealedSizesAndRanges(t *testing.T) {
 	s := openSealed(t, t.TempDir(), newSealer())
 	for _, n := range []int{0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 3*chunk + 5} {
-		content := noise(n)
+		content := blobtest.Noise(n)
 		d := putAll(t, s, content)
 		if size, err := s.Size(t.Context(), d); err != nil || size != int64(n) {
 			t.Errorf("%d bytes: size %d, %v", n, size, err)
@@ -155,7 +141,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestSealedDamage(t *testing.T) {
 	folder, sealer := t.TempDir(), newSealer()
 	s := openSealed(t, folder, sealer)
-	content := noise(3*chunk + 100)
+	content := blobtest.Noise(3*chunk + 100)
 	d := putAll(t, s, content)
 	path := storedFile(t, folder)
 	whole, err := os.ReadFile(path)
@@ -171,7 +157,7 @@ func TestSealedDamage(t *testing.T) {
 		return b
 	}
 	other := openSealed(t, t.TempDir(), sealer)
-	putAll(t, other, noise(3*chunk+101))
+	putAll(t, other, blobtest.Noise(3*chunk+101))
 	for name, stored := range map[string][]byte{
 		"head":                 flip(0),
 		"key":                  flip(4),
@@ -295,8 +281,8 @@ func TestCopy(t *testing.T) {
 	from, to, sealer := t.TempDir(), t.TempDir(), newSealer()
 	contents := map[blob.Digest][]byte{}
 	for _, n := range []int{0, 5, chunk, 2*chunk + 1} {
-		contents[putAll(t, openSealed(t, from, sealer), noise(n))] = noise(n)
-		contents[putAll(t, openFolder(t, from, nil), noise(n))] = noise(n)
+		contents[putAll(t, openSealed(t, from, sealer), blobtest.Noise(n))] = blobtest.Noise(n)
+		contents[putAll(t, openFolder(t, from, nil), blobtest.Noise(n))] = blobtest.Noise(n)
 	}
 	source, target := openFolder(t, from, nil), openFolder(t, to, nil)
 	copied := 0
@@ -320,34 +306,6 @@ func TestCopy(t *testing.T) {
 	missing[32] = 1
 	if _, err := blob.Copy(t.Context(), source, target, missing); !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("copy what is not there: %v", err)
-	}
-}
-
-func TestSealedInABucket(t *testing.T) {
-	server := peer.StartS3(t)
-	b := server.NewBucket(t)
-	b.Setenv(t)
-	s := openBucket(t, b.URL(), blob.Config{Sealer: newSealer(), Seal: true})
-	for _, n := range []int{100, 20 << 20} { // in one request, and in parts
-		content := bytes.Repeat([]byte("what a user gave "), n/17+1)
-		d := putAll(t, s, content)
-		if _, err := s.Address(t.Context(), d, blob.Download{}); !errors.Is(err, blob.ErrNoAddress) {
-			t.Errorf("a sealed content has an address: %v", err)
-		}
-		for _, key := range objects(t, server, b) {
-			o, err := server.Client().GetObject(t.Context(), &s3.GetObjectInput{Bucket: &b.Name, Key: &key})
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := io.ReadAll(o.Body)
-			o.Body.Close()
-			if err != nil || bytes.Contains(data, []byte("user")) || strings.Contains(strings.ReplaceAll(key, "/", ""), d.String()[:8]) {
-				t.Errorf("the object %s shows what is stored (%v)", key, err)
-			}
-		}
-		if got, err := readPart(t, s, d, int64(len(content)-5), -1); err != nil || !bytes.Equal(got, content[len(content)-5:]) {
-			t.Errorf("the end of the content is %q, %v", got, err)
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/blob/bucket"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/secret"
 )
@@ -39,11 +40,24 @@ func (s Settings) OpenContents(ctx context.Context, sealer *secret.Sealer, prote
 		return nil, err
 	}
 	// What is on its way to a bucket is kept in the data directory.
-	blobs, err := blob.Open(ctx, l, blob.Config{Folder: filepath.Join(s.DataDir, FilesName), Protect: protect, Log: s.Log, Sealer: sealer, Seal: sealer.SealsAll()})
+	blobs, err := OpenLocation(ctx, l, blob.Config{Folder: filepath.Join(s.DataDir, FilesName), Protect: protect, Log: s.Log, Sealer: sealer, Seal: sealer.SealsAll()})
 	if err != nil {
 		return nil, s.FilesError(err)
 	}
 	return blobs, nil
+}
+
+// OpenLocation opens the store of files at a location, a folder or a bucket. Of a location without both, c.Folder holds
+// the contents. Nothing is asked of a bucket yet. Errors: blob.ErrUnavailable, and blob.ErrRefused where no repetition
+// helps.
+func OpenLocation(ctx context.Context, l blob.Location, c blob.Config) (*blob.Store, error) {
+	if l.Bucket != "" {
+		return bucket.Open(ctx, l, c)
+	}
+	if l.Folder != "" {
+		c.Folder = l.Folder
+	}
+	return blob.OpenFolder(c)
 }
 
 // AwaitContents waits until the store of files can be used.

@@ -213,13 +213,13 @@ func (m *move) filled(err error) error {
 func (m *move) openFiles(ctx context.Context) (err error) {
 	// What is on its way to a bucket is kept in the data directory.
 	cfg := blob.Config{Folder: filepath.Join(m.From, installation.FilesName), Log: m.Log}
-	if m.from, err = blob.Open(ctx, m.fromFiles, cfg); err != nil {
+	if m.from, err = installation.OpenLocation(ctx, m.fromFiles, cfg); err != nil {
 		return fmt.Errorf("--from-files: %w", err)
 	}
 	if m.left {
 		return nil
 	}
-	if m.to, err = blob.Open(ctx, m.toFiles, cfg); err == nil {
+	if m.to, err = installation.OpenLocation(ctx, m.toFiles, cfg); err == nil {
 		err = m.to.Check(ctx)
 	}
 	if err != nil {

@@ -68,7 +68,8 @@ func read(t *testing.T, s *blob.Store, d blob.Digest, offset, length int64) []by
 	return b
 }
 
-func noise(n int) []byte {
+// Noise is n bytes that do not repeat themselves, the same ones for the same n.
+func Noise(n int) []byte {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)})
 	r.Read(b)
@@ -90,7 +91,7 @@ func entries(t *testing.T, s *blob.Store) (all []blob.Content) {
 func roundTrip(t *testing.T, open Opener) {
 	s := open(t, nil)
 	for _, n := range []int{0, 1, 4096, 128<<10 + 1, 5 << 20} {
-		content := noise(n)
+		content := Noise(n)
 		d := put(t, s, content)
 		if got := read(t, s, d, 0, -1); !bytes.Equal(got, content) {
 			t.Errorf("%d bytes came back as %d others", n, len(got))
@@ -130,7 +131,7 @@ func limit(t *testing.T, open Opener) {
 		size, limit int
 		fits        bool
 	}{{10, 10, true}, {10, 11, true}, {11, 10, false}, {1 << 20, 10, false}, {0, 0, true}, {1, 0, false}} {
-		_, _, err := s.Put(t.Context(), bytes.NewReader(noise(c.size)), int64(c.limit))
+		_, _, err := s.Put(t.Context(), bytes.NewReader(Noise(c.size)), int64(c.limit))
 		if c.fits && err != nil || !c.fits && !errors.Is(err, blob.ErrTooLarge) {
 			t.Errorf("%d bytes with limit %d: %v", c.size, c.limit, err)
 		}
@@ -234,7 +235,7 @@ func list(t *testing.T, open Opener) {
 	s := open(t, nil)
 	want := map[blob.Digest]int64{}
 	for n := range 300 {
-		want[put(t, s, noise(n))] = int64(n)
+		want[put(t, s, Noise(n))] = int64(n)
 	}
 	var last blob.Name
 	all := entries(t, s)

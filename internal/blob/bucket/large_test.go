@@ -1,4 +1,4 @@
-package blob_test
+package bucket_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package blob
+package bucket
 
 import (
 	"context"
@@ -16,8 +16,10 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"gocloud.dev/blob"
+	gcblob "gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
+
+	"github.com/chargehand/chargehand/internal/blob"
 )
 
 // Bounds of one operation on S3: a request without progress ends after Config.MaxSilence and
@@ -32,17 +34,15 @@ const (
 // fallbackRegion is signed where a store has no regions.
 const fallbackRegion = "us-east-1"
 
-// bucket puts contents into a bucket of an S3 store.
-type bucket struct {
-	Location
+// backend puts contents into a bucket of an S3 store.
+type backend struct {
+	blob.Location
 	client *s3.Client
 }
 
-func openBucket(ctx context.Context, l Location, c Config) (*Store, error) {
-	incoming, err := makeIncoming(c.Folder)
-	if err != nil {
-		return nil, err
-	}
+// Open opens the store in the bucket of a Location. Nothing is asked of the bucket yet: see blob.Store.Check.
+// Errors: blob.ErrUnavailable, and blob.ErrRefused where no repetition helps.
+func Open(ctx context.Context, l blob.Location, c blob.Config) (*blob.Store, error) {
 	client, err := newClient(ctx, l, c)
 	if err != nil {
 		return nil, fmt.Errorf("open blob store: %s: %w", l, err)
@@ -52,15 +52,14 @@ func openBucket(ctx context.Context, l Location, c Config) (*Store, error) {
 		return nil, fmt.Errorf("open blob store: %s: %w", l, err)
 	}
 	if l.Prefix != "" {
-		all = blob.PrefixedBucket(all, l.Prefix)
+		all = gcblob.PrefixedBucket(all, l.Prefix)
 	}
-	s := c.store(all, bucket{Location: l, client: client}, incoming)
-	s.prefixes = []string{""} // a bucket lists its keys in order, in pages
-	return s, nil
+	everything := []string{""} // a bucket lists its keys in order, in pages
+	return blob.New(all, backend{Location: l, client: client}, everything, c)
 }
 
 // newClient finds credentials and region as the AWS SDK does. Errors: ErrRefused.
-func newClient(ctx context.Context, l Location, c Config) (*s3.Client, error) {
+func newClient(ctx context.Context, l blob.Location, c blob.Config) (*s3.Client, error) {
 	if c.MaxPause == 0 {
 		c.MaxPause = defaultPause
 	}
@@ -84,7 +83,7 @@ func newClient(ctx context.Context, l Location, c Config) (*s3.Client, error) {
 		return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = maxAttempts, c.MaxPause })
 	}))
 	if err != nil {
-		return nil, refused(err)
+		return nil, blob.Refused(err)
 	}
 	if l.Region != "" {
 		settings.Region = l.Region
@@ -93,13 +92,13 @@ func newClient(ctx context.Context, l Location, c Config) (*s3.Client, error) {
 		settings.Region = fallbackRegion
 	}
 	if settings.Region == "" {
-		return nil, refused(errors.New("the region is not known: add ?region=… to the address or set AWS_REGION"))
+		return nil, blob.Refused(errors.New("the region is not known: add ?region=… to the address or set AWS_REGION"))
 	}
 	if _, err := settings.Credentials.Retrieve(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, refused(fmt.Errorf("no credentials (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a role): %w", err))
+		return nil, blob.Refused(fmt.Errorf("no credentials (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a role): %w", err))
 	}
 	return s3.NewFromConfig(settings, func(o *s3.Options) {
 		o.UsePathStyle = l.PathStyle
@@ -130,14 +129,14 @@ func (c progressConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-func (b bucket) name(key string) *string { return aws.String(b.Prefix + key) }
+func (b backend) name(key string) *string { return aws.String(b.Prefix + key) }
 
-// check writes, reads, lists and deletes an object that is no content.
-func (b bucket) check(ctx context.Context) error {
+// Check writes, reads, lists and deletes an object that is no content.
+func (b backend) Check(ctx context.Context) error {
 	text, key := "chargehand", b.name("check-"+strings.ToLower(rand.Text()))
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.Bucket, Key: key, Body: strings.NewReader(text)})
 	if err != nil {
-		return fmt.Errorf("write an object: %w", mapError(ctx, err))
+		return fmt.Errorf("write an object: %w", fault(ctx, err))
 	}
 	read, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.Bucket, Key: key})
 	if err == nil {
@@ -147,30 +146,30 @@ func (b bucket) check(ctx context.Context) error {
 	_, listed := b.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &b.Bucket, Prefix: b.name(""), MaxKeys: aws.Int32(1)})
 	switch {
 	case err != nil:
-		return fmt.Errorf("read an object: %w", mapError(ctx, err))
+		return fmt.Errorf("read an object: %w", fault(ctx, err))
 	case deleted != nil:
-		return fmt.Errorf("delete an object: %w", mapError(ctx, deleted))
+		return fmt.Errorf("delete an object: %w", fault(ctx, deleted))
 	case listed != nil:
-		return fmt.Errorf("list the bucket: %w", mapError(ctx, listed))
+		return fmt.Errorf("list the bucket: %w", fault(ctx, listed))
 	}
 	return nil
 }
 
-// sweep gives up uploads that were begun before that time and never completed: their parts
+// Sweep gives up uploads that were begun before that time and never completed: their parts
 // cost money and no listing of contents shows them.
-func (b bucket) sweep(ctx context.Context, before time.Time) error {
+func (b backend) Sweep(ctx context.Context, before time.Time) error {
 	uploads := s3.NewListMultipartUploadsPaginator(b.client, &s3.ListMultipartUploadsInput{Bucket: &b.Bucket, Prefix: b.name("")})
 	for uploads.HasMorePages() {
 		page, err := uploads.NextPage(ctx)
 		if err != nil {
-			return fmt.Errorf("list unfinished uploads: %w", mapError(ctx, err))
+			return fmt.Errorf("list unfinished uploads: %w", fault(ctx, err))
 		}
 		for _, u := range page.Uploads {
-			if _, err := parseKey(strings.TrimPrefix(aws.ToString(u.Key), b.Prefix)); err != nil || !aws.ToTime(u.Initiated).Before(before) {
+			if _, err := blob.ParseKey(strings.TrimPrefix(aws.ToString(u.Key), b.Prefix)); err != nil || !aws.ToTime(u.Initiated).Before(before) {
 				continue
 			}
 			_, err := b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.Bucket, Key: u.Key, UploadId: u.UploadId})
-			if err := mapError(ctx, err); err != nil && !errors.Is(err, ErrNotFound) {
+			if err := fault(ctx, err); err != nil && !errors.Is(err, blob.ErrNotFound) {
 				return fmt.Errorf("give up an unfinished upload: %w", err)
 			}
 		}
@@ -178,38 +177,38 @@ func (b bucket) sweep(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-func (b bucket) address(ctx context.Context, key string, d Download) (string, error) {
+func (b backend) Address(ctx context.Context, key string, d blob.Download) (string, error) {
 	signed, err := s3.NewPresignClient(b.client).PresignGetObject(ctx, &s3.GetObjectInput{
 		Bucket: &b.Bucket, Key: b.name(key),
 		ResponseContentDisposition: aws.String(d.Disposition), ResponseContentType: aws.String(d.ContentType),
 		ResponseCacheControl: aws.String("private, no-store"),
 	}, s3.WithPresignExpires(d.Life))
 	if err != nil {
-		return "", mapError(ctx, err)
+		return "", fault(ctx, err)
 	}
 	return signed.URL, nil
 }
 
-func (b bucket) owner(ctx context.Context) (string, error) {
-	read, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.Bucket, Key: b.name(ownerKey)})
+func (b backend) Owner(ctx context.Context) (string, error) {
+	read, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.Bucket, Key: b.name(blob.OwnerKey)})
 	if err != nil {
-		if err = mapError(ctx, err); errors.Is(err, ErrNotFound) {
+		if err = fault(ctx, err); errors.Is(err, blob.ErrNotFound) {
 			return "", nil
 		}
 		return "", err
 	}
 	defer read.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(read.Body, maxOwnerBytes))
+	data, err := io.ReadAll(io.LimitReader(read.Body, blob.MaxOwnerBytes))
 	if err != nil {
-		return "", mapError(ctx, err)
+		return "", fault(ctx, err)
 	}
 	return string(data), nil
 }
 
-func (b bucket) own(ctx context.Context, name string) error {
-	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.Bucket, Key: b.name(ownerKey), Body: strings.NewReader(name)})
+func (b backend) Own(ctx context.Context, name string) error {
+	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.Bucket, Key: b.name(blob.OwnerKey), Body: strings.NewReader(name)})
 	if err != nil {
-		return mapError(ctx, err)
+		return fault(ctx, err)
 	}
 	return nil
 }

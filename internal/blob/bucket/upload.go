@@ -1,4 +1,4 @@
-package blob
+package bucket
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/chargehand/chargehand/internal/blob"
 )
 
 const (
@@ -28,9 +30,9 @@ const (
 	abortTime = 10 * time.Second
 )
 
-// put uploads from the file, so that nothing of it is held in memory and what fails can be
+// Put uploads from the file, so that nothing of it is held in memory and what fails can be
 // repeated. S3 shows an object when it is complete and durable, never before.
-func (b bucket) put(ctx context.Context, path, key string, size int64) error {
+func (b backend) Put(ctx context.Context, path, key string, size int64) error {
 	if size >= checkBytes {
 		there, err := b.holds(ctx, key, size)
 		if err != nil || there {
@@ -39,7 +41,7 @@ func (b bucket) put(ctx context.Context, path, key string, size int64) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return unavailable(err)
+		return blob.Unavailable(err)
 	}
 	defer f.Close()
 	if size > partBytes {
@@ -53,27 +55,27 @@ func (b bucket) put(ctx context.Context, path, key string, size int64) error {
 		Bucket: &b.Bucket, Key: b.name(key), Body: io.NewSectionReader(f, 0, size), ContentLength: aws.Int64(size),
 		ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(digest)), // the store refuses anything else
 	})
-	return mapError(ctx, err)
+	return fault(ctx, err)
 }
 
 // checksum is the SHA-256 of what is uploaded: a name of a content, unless that is sealed.
 func checksum(f io.ReaderAt, key string, size int64) ([]byte, error) {
-	name, err := parseKey(key)
+	name, err := blob.ParseKey(key)
 	if err != nil || !name.Sealed() {
 		return name, err
 	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, io.NewSectionReader(f, 0, size)); err != nil {
-		return nil, unavailable(err)
+		return nil, blob.Unavailable(err)
 	}
 	return hash.Sum(nil), nil
 }
 
 // holds tells whether there is an object of that size.
-func (b bucket) holds(ctx context.Context, key string, size int64) (bool, error) {
+func (b backend) holds(ctx context.Context, key string, size int64) (bool, error) {
 	found, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.Bucket, Key: b.name(key)})
-	if err := mapError(ctx, err); err != nil {
-		if errors.Is(err, ErrNotFound) {
+	if err := fault(ctx, err); err != nil {
+		if errors.Is(err, blob.ErrNotFound) {
 			err = nil
 		}
 		return false, err
@@ -81,14 +83,14 @@ func (b bucket) holds(ctx context.Context, key string, size int64) (bool, error)
 	return aws.ToInt64(found.ContentLength) == size, nil
 }
 
-func (b bucket) putParts(ctx context.Context, f io.ReaderAt, key string, size int64) (err error) {
+func (b backend) putParts(ctx context.Context, f io.ReaderAt, key string, size int64) (err error) {
 	begun, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &b.Bucket, Key: b.name(key), ChecksumAlgorithm: b.algorithm(),
 	})
 	if err != nil {
-		return mapError(ctx, err)
+		return fault(ctx, err)
 	}
-	u := upload{bucket: b, id: begun.UploadId, key: b.name(key), from: f, size: size}
+	u := upload{backend: b, id: begun.UploadId, key: b.name(key), from: f, size: size}
 	defer func() {
 		if err != nil {
 			u.abort(ctx)
@@ -96,7 +98,7 @@ func (b bucket) putParts(ctx context.Context, f io.ReaderAt, key string, size in
 	}()
 	parts, err := u.send(ctx)
 	if err != nil {
-		return mapError(ctx, err)
+		return fault(ctx, err)
 	}
 	_, err = b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket: &b.Bucket, Key: u.key, UploadId: u.id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
@@ -108,15 +110,15 @@ func (b bucket) putParts(ctx context.Context, f io.ReaderAt, key string, size in
 	if there, checkErr := b.holds(ctx, key, size); checkErr == nil && there {
 		return nil
 	}
-	if err = mapError(ctx, err); errors.Is(err, ErrNotFound) {
-		err = unavailable(err)
+	if err = fault(ctx, err); errors.Is(err, blob.ErrNotFound) {
+		err = blob.Unavailable(err)
 	}
 	return err
 }
 
 // algorithm is what the SDK sums up parts with on their way; none if the environment says that
 // the store does not know such sums (AWS_REQUEST_CHECKSUM_CALCULATION).
-func (b bucket) algorithm() types.ChecksumAlgorithm {
+func (b backend) algorithm() types.ChecksumAlgorithm {
 	if b.client.Options().RequestChecksumCalculation == aws.RequestChecksumCalculationWhenRequired {
 		return ""
 	}
@@ -125,7 +127,7 @@ func (b bucket) algorithm() types.ChecksumAlgorithm {
 
 // upload is a content on its way in parts.
 type upload struct {
-	bucket
+	backend
 	id, key *string
 	from    io.ReaderAt
 	size    int64

@@ -1,4 +1,4 @@
-package blob_test
+package bucket_test
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,7 +18,9 @@ import (
 
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/blob/blobtest"
+	"github.com/chargehand/chargehand/internal/blob/bucket"
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/s3client"
 )
 
 func openBucket(t *testing.T, address string, c blob.Config) *blob.Store {
@@ -31,7 +32,7 @@ func openBucket(t *testing.T, address string, c blob.Config) *blob.Store {
 	if c.Folder == "" {
 		c.Folder = t.TempDir()
 	}
-	s, err := blob.Open(t.Context(), l, c)
+	s, err := bucket.Open(t.Context(), l, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +59,9 @@ func TestS3(t *testing.T) {
 	}
 }
 
-func noise(n int) []byte {
-	content := make([]byte, n)
-	rand.NewChaCha8([32]byte{byte(n)}).Read(content)
-	return content
-}
-
 func objects(t *testing.T, server *peer.S3, b peer.Bucket) (keys []string) {
 	t.Helper()
-	page, err := server.Client().ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &b.Name})
+	page, err := s3client.New(server).ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &b.Name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +74,7 @@ func objects(t *testing.T, server *peer.S3, b peer.Bucket) (keys []string) {
 // uploads is the number of uploads in parts that are neither completed nor given up.
 func uploads(t *testing.T, server *peer.S3, b peer.Bucket) int {
 	t.Helper()
-	page, err := server.Client().ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &b.Name})
+	page, err := s3client.New(server).ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &b.Name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +111,7 @@ func TestS3WithoutChecksumsOfTheSDK(t *testing.T) {
 	t.Setenv("AWS_RESPONSE_CHECKSUM_VALIDATION", "when_required")
 	s := openBucket(t, b.URL(), blob.Config{})
 	for _, size := range []int{0, 1000, 20 << 20} {
-		content := noise(size)
+		content := blobtest.Noise(size)
 		d, _, err := s.Put(t.Context(), bytes.NewReader(content), 1<<30)
 		if err != nil {
 			t.Fatalf("%d bytes: %v", size, err)
@@ -139,7 +134,7 @@ func broken(t *testing.T) (*blob.Store, *peer.Faulty, *peer.S3, peer.Bucket) {
 
 func TestS3GoesOnAfterShortFaults(t *testing.T) {
 	s, proxy, server, b := broken(t)
-	small, large := noise(1<<20-1), noise(40<<20)
+	small, large := blobtest.Noise(1<<20-1), blobtest.Noise(40<<20)
 	for _, c := range []struct {
 		what    string
 		content []byte
@@ -190,7 +185,7 @@ func TestS3PutThatIsCutOffLeavesNothing(t *testing.T) {
 	s, proxy, server, b := broken(t)
 	for size, kind := range map[int]string{100_000: "PutObject", 20 << 20: "UploadPart"} {
 		proxy.Break(peer.Fault{Kind: kind, Cut: 50_000})
-		if _, _, err := s.Put(t.Context(), bytes.NewReader(noise(size)), 1<<30); !errors.Is(err, blob.ErrUnavailable) {
+		if _, _, err := s.Put(t.Context(), bytes.NewReader(blobtest.Noise(size)), 1<<30); !errors.Is(err, blob.ErrUnavailable) {
 			t.Errorf("a Put of %d bytes that is always cut: %v, want ErrUnavailable", size, err)
 		}
 	}
@@ -202,7 +197,7 @@ func TestS3PutThatIsCutOffLeavesNothing(t *testing.T) {
 		t.Errorf("%d uploads are open", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancelling := &cancelledBehind{Reader: bytes.NewReader(noise(20 << 20)), cancel: cancel}
+	cancelling := &cancelledBehind{Reader: bytes.NewReader(blobtest.Noise(20 << 20)), cancel: cancel}
 	if _, _, err := s.Put(ctx, cancelling, 1<<30); !errors.Is(err, context.Canceled) {
 		t.Errorf("a Put that is cancelled: %v", err)
 	}
@@ -270,7 +265,7 @@ func TestS3Silence(t *testing.T) {
 	b.Setenv(t)
 	const silence = 300 * time.Millisecond
 	s := openBucket(t, b.Through(proxy).URL(), blob.Config{MaxPause: time.Millisecond, MaxSilence: silence})
-	content := noise(1 << 20)
+	content := blobtest.Noise(1 << 20)
 	proxy.Break(peer.Fault{Kind: "PutObject", Delay: time.Hour, Times: 1})
 	d, _, err := s.Put(t.Context(), bytes.NewReader(content[1:]), 1<<30)
 	if err != nil || proxy.Count("PutObject") != 2 {
@@ -336,7 +331,7 @@ func TestS3RefusedIsNoMissingContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := blob.Open(t.Context(), l, blob.Config{Folder: t.TempDir()}); !errors.Is(err, blob.ErrRefused) || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
+	if _, err := bucket.Open(t.Context(), l, blob.Config{Folder: t.TempDir()}); !errors.Is(err, blob.ErrRefused) || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
 		t.Errorf("no credentials: %v", err)
 	}
 }
@@ -354,7 +349,7 @@ func TestS3WrongContent(t *testing.T) {
 				continue
 			}
 			text := d.String()
-			_, err := server.Client().PutObject(t.Context(), &s3.PutObjectInput{
+			_, err := s3client.New(server).PutObject(t.Context(), &s3.PutObjectInput{
 				Bucket: &b.Name, Key: aws.String(text[:2] + "/" + text[2:]), Body: strings.NewReader(wrong),
 			})
 			if err != nil {
@@ -394,7 +389,7 @@ func TestS3DropUnfinished(t *testing.T) {
 	b := server.NewBucket(t)
 	b.Setenv(t)
 	for _, key := range []string{"p/" + strings.Repeat("a", 2) + "/" + strings.Repeat("b", 62), "p/of-another"} {
-		if _, err := server.Client().CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &b.Name, Key: aws.String(key)}); err != nil {
+		if _, err := s3client.New(server).CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &b.Name, Key: aws.String(key)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -454,7 +449,12 @@ func TestS3Address(t *testing.T) {
 	if response.StatusCode != http.StatusForbidden {
 		t.Errorf("the signature serves another content: %s", response.Status)
 	}
-	if _, err := openFolder(t, t.TempDir(), nil).Address(t.Context(), d, blob.Download{}); !errors.Is(err, blob.ErrNoAddress) {
+	folder, err := blob.OpenFolder(blob.Config{Folder: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	if _, err := folder.Address(t.Context(), d, blob.Download{}); !errors.Is(err, blob.ErrNoAddress) {
 		t.Errorf("address in a folder: %v", err)
 	}
 }
