@@ -109,7 +109,7 @@ func TestTimelineValues(t *testing.T) {
 	for i, v := range values {
 		entries = append(entries, Entry{
 			Seq: i*3 + 1, Name: task.Name, Reference: task.Reference, Attempt: 1 + i%2, Iteration: i % 3,
-			Phase: chargehand.Completed, StartedMs: int64(1000 - i), EndedMs: int64(1000 + i*i), Input: v, Output: values[len(values)-1-i],
+			Phase: chargehand.Completed, StartedMs: int64(1000 - i), EndedMs: int64(1000 + i*i), StartedNo: 5*i + 2, EndedNo: 5*i + 3 + i%2, Input: v, Output: values[len(values)-1-i],
 			task: task,
 		})
 	}

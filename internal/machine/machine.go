@@ -62,6 +62,7 @@ type Machine struct {
 
 	lastCommand CommandID
 	lastSeq     int // of timeline entries
+	happened    int // starts and ends of timeline entries
 
 	sliceSteps int // pure steps since the last yield
 	pureSteps  int // pure steps since the last effect

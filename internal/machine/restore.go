@@ -142,6 +142,7 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	}
 	m.input = r.value(top, "input")
 	m.lastCommand, m.lastSeq = CommandID(top.integer("command")), top.integer("seq")
+	m.happened = top.integer("happened")
 	m.yield = CommandID(top.integer("yield"))
 	m.sliceSteps, m.pureSteps = top.integer("slice_steps"), top.integer("pure_steps")
 	m.grown, m.measured = top.integer("grown"), top.integer("measured")
@@ -187,6 +188,7 @@ func (r *restorer) entry(m *Machine, o object) {
 		Seq: o.integer("seq"), Phase: o.phase(),
 		Iteration: o.integer("iteration"), Attempt: o.integer("attempt"),
 		StartedMs: int64(o.integer("started_ms")), EndedMs: int64(o.integer("ended_ms")),
+		StartedNo: o.integer("started_no"), EndedNo: o.integer("ended_no"),
 		Input: r.value(o, "input"), Output: r.value(o, "output"),
 		Fault: r.fault(o, "fault"), Files: r.files(o, "files"), Document: o.text("document"),
 		task: element(r.bad, r.plan.Tasks, o.integer("task")), fresh: !o.flag("taken"),

@@ -26,6 +26,10 @@ type Entry struct {
 	Phase     chargehand.Phase
 	StartedMs int64
 	EndedMs   int64 // 0: it has not ended
+	// StartedNo and EndedNo number the starts and ends of all entries of an execution together, from 1 and without
+	// gaps, in the order in which they happened.
+	StartedNo int
+	EndedNo   int // 0: it has not ended
 
 	Input  value.Value // transformed input
 	Output value.Value // transformed output, if it completed
@@ -65,8 +69,9 @@ func (m *Machine) openEntry(n *node) {
 	e := &tl.slab[0]
 	tl.slab = tl.slab[1:]
 	t := n.task
+	m.happened++
 	*e = Entry{
-		Seq: m.lastSeq, Name: t.Name, Reference: t.Reference,
+		Seq: m.lastSeq, StartedNo: m.happened, Name: t.Name, Reference: t.Reference,
 		Iteration: n.iteration, Attempt: n.attempt,
 		Phase: chargehand.Running, StartedMs: n.startedMs, Input: n.input,
 		task: t,
@@ -120,7 +125,8 @@ func (m *Machine) closeEntry(n *node, p chargehand.Phase, output value.Value, f 
 	if e == nil || e.Ended() {
 		return
 	}
-	e.Phase, e.EndedMs, e.Output, e.Fault = p, m.nowMs, output, f
+	m.happened++
+	e.Phase, e.EndedMs, e.EndedNo, e.Output, e.Fault = p, m.nowMs, m.happened, output, f
 	m.changed(e)
 	m.tellTaskEnded(e)
 }

@@ -124,6 +124,10 @@ func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
 	set(entrySameInput, same)
 	dst = append(dst, bits)
 	dst = binary.AppendVarint(dst, int64(e.Seq-previous.Seq))
+	dst = binary.AppendVarint(dst, int64(e.StartedNo-previous.StartedNo))
+	if e.Ended() {
+		dst = binary.AppendUvarint(dst, uint64(e.EndedNo-e.StartedNo))
+	}
 	dst = binary.AppendUvarint(dst, uint64(e.task.Number))
 	dst = binary.AppendVarint(dst, e.StartedMs-previous.StartedMs)
 	if bits&entryInstant == 0 {
@@ -239,7 +243,7 @@ func DecodeTimeline(p *plan.Plan, data []byte, known ...value.Value) ([]Entry, e
 	if version != timelineVersion && version != timelineDocuments {
 		r.fail()
 	}
-	const least = 5 // bytes of an entry
+	const least = 6 // bytes of an entry
 	count := r.number(len(r.rest) / least)
 	entries := make([]Entry, 0, count)
 	var previous Entry
@@ -273,6 +277,10 @@ func (r *timelineReader) entry(previous *Entry) Entry {
 		r.fail()
 	}
 	e.Seq = previous.Seq + int(r.varint())
+	e.StartedNo = previous.StartedNo + int(r.varint())
+	if e.Ended() {
+		e.EndedNo = e.StartedNo + r.number(math.MaxInt32)
+	}
 	if number := r.number(len(r.plan.Tasks) - 1); !r.bad {
 		e.task = r.plan.Tasks[number]
 		e.Name, e.Reference = e.task.Name, e.task.Reference

@@ -213,6 +213,31 @@ func checkTimeline(t *testing.T, got Result) {
 			t.Errorf("entry %s is %s with fault %+v", e.Name, e.Phase, e.Fault)
 		}
 	}
+	checkNumbers(t, got.Timeline)
+}
+
+// checkNumbers checks that the starts and ends of the entries are numbered without gaps.
+func checkNumbers(t *testing.T, entries []machine.Entry) {
+	t.Helper()
+	if len(entries) == 0 || entries[0].Seq != 1 {
+		return // the oldest ones are gone, and their numbers with them
+	}
+	happened := make([]string, 2*len(entries)+1)
+	started := 0
+	for _, e := range entries {
+		if e.StartedNo <= started || e.EndedNo <= e.StartedNo || e.EndedNo >= len(happened) {
+			t.Errorf("entry %s has the numbers %d and %d after the start %d of %d", e.Name, e.StartedNo, e.EndedNo, started, len(happened)-1)
+			return
+		}
+		started = e.StartedNo
+		happened[e.StartedNo] += "started " + e.Name
+		happened[e.EndedNo] += "ended " + e.Name
+	}
+	for no, what := range happened[1:] {
+		if strings.Count(what, "ed ") != 1 {
+			t.Errorf("number %d is that of %q", no+1, what)
+		}
+	}
 }
 
 func names(entries []machine.Entry) []string {
