@@ -11,12 +11,15 @@ import (
 
 // releaseStartPages gives back the pages of the program that only the start needed: some 30 MB of code and tables.
 // They are clean copies of the file, which the kernel maps again where something reads them.
+//
+// Not all that is read-only is a copy of the file: a program that is linked dynamically has tables that the loader
+// fills before it protects them. Those pages are anonymous memory, and would come back without what was filled in.
 func releaseStartPages() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return
 	}
-	maps, err := os.Open("/proc/self/maps")
+	maps, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
 	}
@@ -29,19 +32,24 @@ func releaseStartPages() {
 // mapping is a range of addresses.
 type mapping struct{ from, to uintptr }
 
-// programMaps are the ranges of a list of maps, in the form of proc(5), that map the program and cannot be written.
-// What can be written may differ from the file.
+// programMaps are the ranges of a list of maps, in the form of /proc/PID/smaps (proc(5)), that map the program, cannot
+// be written, and have no page that differs from the file.
 func programMaps(list io.Reader, program string) []mapping {
 	var found []mapping
+	var m mapping // of the lines that follow
 	for lines := bufio.NewScanner(list); lines.Scan(); {
 		fields := bytes.Fields(lines.Bytes())
-		if len(fields) != 6 || string(fields[5]) != program || bytes.IndexByte(fields[1], 'w') >= 0 {
-			continue
-		}
-		from, to, _ := bytes.Cut(fields[0], []byte("-"))
-		m := mapping{address(from), address(to)}
-		if m.from != 0 && m.from < m.to {
-			found = append(found, m)
+		switch {
+		case len(fields) == 3 && string(fields[0]) == "Anonymous:":
+			if m.from != 0 && m.from < m.to && string(fields[1]) == "0" {
+				found = append(found, m)
+			}
+		case len(fields) >= 5 && !bytes.HasSuffix(fields[0], []byte(":")):
+			m = mapping{}
+			if len(fields) == 6 && string(fields[5]) == program && bytes.IndexByte(fields[1], 'w') < 0 {
+				from, to, _ := bytes.Cut(fields[0], []byte("-"))
+				m = mapping{address(from), address(to)}
+			}
 		}
 	}
 	return found
