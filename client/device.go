@@ -10,6 +10,7 @@ import (
 type DeviceRequest struct {
 	Name         string   `json:"name"`                   // what the program calls itself
 	Environments []string `json:"environments,omitempty"` // nil: both
+	Admin        bool     `json:"admin,omitempty"`        // with the rights of an admin
 }
 
 // DeviceCode is what a program shows, and asks with.
@@ -38,6 +39,7 @@ type DeviceKey struct {
 	ID          string     `json:"id"`
 	Environment string     `json:"environment"`
 	Key         string     `json:"key"`
+	Scopes      []string   `json:"scopes"` // what it may do at most
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 }
 

@@ -18,6 +18,7 @@ type (
 	deviceBody struct {
 		Name         string   `json:"name" minLength:"1" doc:"What the program calls itself. The person sees it, and the keys have this name."`
 		Environments []string `json:"environments,omitempty" enum:"live,test" nullable:"false" minItems:"1" maxItems:"2" doc:"Where the program wants a key; left out: in both."`
+		Admin        bool     `json:"admin,omitempty" doc:"true: the keys have the scope admin too, if the person has it, and end after 30 days. Without it they never have it."`
 	}
 	deviceTokenBody struct {
 		DeviceCode string `json:"device_code" minLength:"1" doc:"The secret of the program, as POST /device answered it."`
@@ -42,6 +43,7 @@ type (
 		ID          chargehand.KeyID `json:"id" format:"uuid"`
 		Environment string           `json:"environment" enum:"live,test"`
 		Key         string           `json:"key" doc:"The key. It is shown this once."`
+		Scopes      []string         `json:"scopes" nullable:"false" doc:"What the key may do at most."`
 		ExpiresAt   moment           `json:"expires_at,omitempty" doc:"When the key ends; left out: it does not end."`
 	}
 )
@@ -113,9 +115,15 @@ func readDeviceBody(body value.Value) (q signin.StartDevice, err error) {
 			if len(q.Environments) == 2 && q.Environments[0] == q.Environments[1] {
 				q.Environments = q.Environments[:1]
 			}
+		case "admin":
+			wanted, isBool := v.(bool)
+			if !isBool {
+				return q, badBody(chargehand.CodeInvalidBody, "/admin", "admin must be true or false, not "+value.KindOf(v)+".")
+			}
+			q.Admin = wanted
 		default:
 			detail := "The field " + quote(name) + " is not known here."
-			if meant := service.Suggest(name, []string{"name", "environments"}); meant != "" {
+			if meant := service.Suggest(name, []string{"name", "environments", "admin"}); meant != "" {
 				detail += " Did you mean " + quote(meant) + "?"
 			}
 			return q, badBody(chargehand.CodeUnknownField, "/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(cut(name, 100)), detail)
@@ -146,7 +154,7 @@ func (c *call) redeemDevice() error {
 		Account: sessionAccount{ID: got.Account.ID, Name: got.Account.Name}, Keys: []deviceKey{},
 	}
 	for _, k := range got.Keys {
-		v.Keys = append(v.Keys, deviceKey{ID: k.ID, Environment: k.Environment.String(), Key: k.Key, ExpiresAt: at(k.ExpiresAt)})
+		v.Keys = append(v.Keys, deviceKey{ID: k.ID, Environment: k.Environment.String(), Key: k.Key, Scopes: k.Scopes, ExpiresAt: at(k.ExpiresAt)})
 	}
 	return c.view(http.StatusOK, v)
 }
@@ -234,12 +242,16 @@ func (c *call) confirmDevice(s *signin.Session, q map[string]string) error {
 	if err != nil {
 		return c.answerForm(c.deviceCodePage(s, ""), nil, err)
 	}
+	shown := page.DeviceConfirm
+	if d.Admin {
+		shown = page.DeviceConfirmAdmin
+	}
 	environments := make([]string, len(d.Environments))
 	for i, env := range d.Environments {
 		environments[i] = env.String()
 	}
 	return c.drawPage(http.StatusOK, page.Content{
-		Page: page.DeviceConfirm, Note: signedInAs(s), Refusable: true,
+		Page: shown, Note: signedInAs(s), Refusable: true,
 		Facts: []page.Fact{
 			{Name: "device-name", Value: d.Name}, {Name: "device-address", Value: d.Address},
 			{Name: "device-started", Value: d.StartedAt.UTC().Format("2006-01-02 15:04:05") + " UTC"},

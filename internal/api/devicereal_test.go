@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,8 +143,18 @@ func driveDevice(t *testing.T, i *installation, cookie string, do func(operation
 	}
 	i.Do(t, live["key"].(string), api.Exchange{Operation: "listWorkflows", Path: "/api/v1/workflows", Status: 200})
 
-	device, code = ask(`{"name":"x","environments":["test","test"]}`)
-	_, _, hidden, _ = submit(t, i, cookie, map[string]string{"step": "code", "code": code})
+	if slices.Contains(live["scopes"].([]any), any("admin")) {
+		t.Errorf("a program that has not asked for it got the rights of an admin: %v", live)
+	}
+	if strings.Contains(text, "act as an admin") {
+		t.Errorf("the page warns of what was not asked for:\n%s", text)
+	}
+
+	device, code = ask(`{"name":"x","environments":["test","test"],"admin":true}`)
+	_, text, hidden, _ = submit(t, i, cookie, map[string]string{"step": "code", "code": code})
+	if !strings.Contains(text, "Allow this program to act as an admin?") {
+		t.Errorf("asked for the rights of an admin:\n%s", text)
+	}
 	if status, text, _, _ := submit(t, i, cookie, map[string]string{"step": "confirm", "code": hidden["code"], "form": hidden["form"], "answer": "refuse"}); status != 200 || !strings.Contains(text, "was refused") {
 		t.Errorf("refused: %d\n%s", status, text)
 	}

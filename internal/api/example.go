@@ -171,7 +171,7 @@ func examples() map[reflect.Type]any {
 	}
 	signed.Accounts = []sessionAccount{signed.Account}
 	connected := deviceKeys{User: signed.User, Account: signed.Account, Keys: []deviceKey{{
-		ID: exampleID[chargehand.KeyID](exampleKeyID), Environment: "live", Key: "KEY", ExpiresAt: finished,
+		ID: exampleID[chargehand.KeyID](exampleKeyID), Environment: "live", Key: "KEY", Scopes: []string{"workflows:read", "executions:read", "tasks:read"}, ExpiresAt: finished,
 	}}}
 	opened := ownSession{
 		ID: exampleID[chargehand.SessionID](exampleSessionID), Method: "passkey", Address: "203.0.113.7", Agent: "Mozilla/5.0", Current: true,

@@ -245,6 +245,7 @@ func TestBadDeviceBodies(t *testing.T) {
 		`{"name":1}`:                             "invalid_body",
 		`{"nam":"x"}`:                            "unknown_field",
 		`{"name":"x","environments":"live"}`:     "invalid_body",
+		`{"name":"x","admin":"yes"}`:             "invalid_body",
 		`{"name":"x","environments":[]}`:         "invalid_body",
 		`{"name":"x","environments":["prod"]}`:   "invalid_body",
 		`{"name":"x","environments":[["live"]]}`: "invalid_body",

@@ -45,14 +45,16 @@ func (t *term) openSignIn(keys *secret.Keys) error {
 // makeKeys makes personal keys for a program: none in an environment where the person may do nothing.
 func (t *term) makeKeys(ctx context.Context, tx *store.Tx, r signin.KeyRequest) (keys []signin.IssuedKey, err error) {
 	for _, env := range r.Environments {
-		key, err := t.service.MakePersonalKey(ctx, tx, service.PersonalKey{Account: r.Account, Person: r.Person, Environment: env, Name: r.Name})
+		key, err := t.service.MakePersonalKey(ctx, tx, service.PersonalKey{
+			Account: r.Account, Person: r.Person, Environment: env, Name: r.Name, Admin: r.Admin,
+		})
 		var refused *chargehand.Error
 		switch {
 		case errors.As(err, &refused) && refused.Code == chargehand.CodeInsufficientScope:
 		case err != nil:
 			return nil, err
 		default:
-			keys = append(keys, signin.IssuedKey{ID: key.ID, Environment: env, Key: key.Secret, ExpiresAt: key.ExpiresAt})
+			keys = append(keys, signin.IssuedKey{ID: key.ID, Environment: env, Key: key.Secret, Scopes: key.Scopes.Names(), ExpiresAt: key.ExpiresAt})
 		}
 	}
 	return keys, nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type login struct {
 	key  string // "-": a key from standard input
 	// environment is the only one to ask for a key of; empty: both.
 	environment string
+	admin       bool // it asks for keys with the rights of an admin
 }
 
 func newLogin(con console) *cobra.Command {
@@ -33,8 +35,8 @@ func newLogin(con console) *cobra.Command {
 		Long: `Sign in to a server, and save it with a personal key for each environment as a context, which becomes the current one.
 
 It shows the address of a page and a code of 8 letters. Open the page in a browser, on this machine or another one, sign
-in there, type the code and allow the keys. They may do what you may do, end after a year, and are listed at
-/me/api-keys of the API.
+in there, type the code and allow the keys. They may do what you may do, except for what needs the scope admin, and
+end after a year. With --admin they may do that too, if you are an admin, and end after 30 days.
 
 URL is the address of the server (default: CHARGEHAND_URL, or ` + defaultURL + `). With --key - no person signs in:
 an API key is read from standard input, or asked for on a terminal without being shown. A second key, of the other
@@ -51,6 +53,8 @@ environment, joins the first one. The file of contexts can be read by its owner 
 			switch {
 			case l.key == "-" && l.environment != "":
 				return usage("give --key or --environment, not both: a key says its environment")
+			case l.key == "-" && l.admin:
+				return usage("give --key or --admin, not both: what a key may do is settled")
 			case l.key == "-":
 				return explain(l.withKey(cmd.Context(), address))
 			case cmd.Flags().Changed("key"):
@@ -61,6 +65,7 @@ environment, joins the first one. The file of contexts can be read by its owner 
 	}
 	cmd.Flags().StringVar(&l.name, "context", "", "name of the context (default: the host of the server)")
 	cmd.Flags().StringVar(&l.key, "key", "", "-: read an API key from standard input instead of signing in")
+	cmd.Flags().BoolVar(&l.admin, "admin", false, "ask for keys with the rights of an admin, which end after 30 days")
 	choiceVar(cmd.Flags(), &l.environment, "environment", "", "ask for a key of this environment alone", environmentNames...)
 	return cmd
 }
@@ -68,7 +73,7 @@ environment, joins the first one. The file of contexts can be read by its owner 
 // withCode gets personal keys by the device grant (RFC 8628).
 func (l *login) withCode(ctx context.Context, address string) error {
 	api := client.New(address, "", client.WithoutRetries())
-	request := client.DeviceRequest{Name: "chargehand"}
+	request := client.DeviceRequest{Name: "chargehand", Admin: l.admin}
 	if host, err := os.Hostname(); err == nil && host != "" {
 		request.Name += " on " + host
 	}
@@ -99,6 +104,9 @@ func (l *login) withCode(ctx context.Context, address string) error {
 	if err == nil {
 		l.revokeKeys(ctx, &before)
 		fmt.Fprintf(l.err, "signed in as %s in the account %s, with keys of %s\n", printable(keys.User.Email), printable(keys.Account.Name), strings.Join(environments, " and "))
+		if l.admin && !slices.ContainsFunc(keys.Keys, func(k client.DeviceKey) bool { return slices.Contains(k.Scopes, "admin") }) {
+			fmt.Fprintln(l.err, "you are not an admin there: the keys do not have the scope admin")
+		}
 	}
 	return err
 }

@@ -121,7 +121,15 @@ func TestLoginWithACode(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	ada := firstAdmin(t, server)
-	code, said := ada.login("allow", server.URL+"/", "--context", "mine")
+	code, said := ada.login("allow", server.URL+"/", "--context", "plain")
+	if code != ExitDone {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	if _, refused := run(t, ExitUnreachable, "users", "list"); !strings.Contains(refused, "chargehand login --admin") {
+		t.Errorf("an admin who has not asked for an admin's keys:\n%s", refused)
+	}
+	run(t, ExitDone, "context", "delete", "plain", "--yes")
+	code, said = ada.login("allow", server.URL+"/", "--context", "mine", "--admin")
 	if code != ExitDone || !strings.Contains(said, "Open "+server.URL+"/device in a browser") || !strings.Contains(said, "signed in as ada@example.com in the account default, with keys of live and test") {
 		t.Fatalf("exit %d\n%s", code, said)
 	}
@@ -165,6 +173,7 @@ func TestLoginWithACode(t *testing.T) {
 	if a := server.Do(t, "GET", "/workflows", "", "X-Api-Key", last.Key); a.Status != http.StatusUnauthorized {
 		t.Errorf("a key of a context that is deleted: %d", a.Status)
 	}
+	run(t, ExitUsage, "login", server.URL, "--key", "-", "--admin")
 	_, said = run(t, ExitUsage, "login", server.URL, "--key", last.Key)
 	if strings.Contains(said, last.Key) {
 		t.Error("an error repeats a key")

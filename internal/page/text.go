@@ -20,8 +20,10 @@ const (
 	DeviceSignIn  = "device-sign-in"
 	Device        = "device"
 	DeviceConfirm = "device-confirm"
-	DeviceAllowed = "device-allowed"
-	DeviceRefused = "device-refused"
+	// DeviceConfirmAdmin is DeviceConfirm for a program that asks for the rights of an admin.
+	DeviceConfirmAdmin = "device-confirm-admin"
+	DeviceAllowed      = "device-allowed"
+	DeviceRefused      = "device-refused"
 )
 
 // The languages.
@@ -66,8 +68,11 @@ var pages = map[string]map[string]texts{
 			"If you sign in in another way, open the page /sign-in, and this page again afterwards.", "Sign in"},
 		Device: {"Connect a program", "Type the code that the program shows. Type no code that another person has sent you: the one who " +
 			"started the program could do what you may do.", "Continue"},
-		DeviceConfirm: {"Allow this program?", "It gets personal keys, with which it may do everything that you may do in this account. Allow it only if you " +
-			"have just started it yourself.", "Allow"},
+		DeviceConfirm: {"Allow this program?", "It gets personal keys, with which it may do everything that you may do in this account, except for what only " +
+			"admins may do. The keys end after a year. Allow it only if you have just started it yourself.", "Allow"},
+		DeviceConfirmAdmin: {"Allow this program to act as an admin?", "It gets personal keys, with which it may do everything that you may do in this account. If you " +
+			"are an admin, it may change users, rights, keys and secrets, and the keys end after 30 days. Allow it only if you have just started it " +
+			"yourself, as an admin.", "Allow it to act as an admin"},
 		DeviceAllowed: {"The program is connected", "You can close this page and continue in the program.", ""},
 		DeviceRefused: {"The program was refused", "It gets no keys. If you did not start it yourself, another person may have tried to use your rights: tell your admin.", ""},
 	},
@@ -85,8 +90,11 @@ var pages = map[string]map[string]texts{
 			"Wenn du dich auf anderem Weg anmeldest, öffne die Seite /sign-in und danach diese Seite wieder.", "Anmelden"},
 		Device: {"Programm verbinden", "Tippe den Code ein, den das Programm zeigt. Tippe keinen Code ein, den dir jemand geschickt hat: Wer das Programm " +
 			"gestartet hat, könnte tun, was du tun darfst.", "Weiter"},
-		DeviceConfirm: {"Dieses Programm erlauben?", "Es bekommt persönliche Schlüssel, mit denen es in diesem Konto alles tun darf, was du darfst. Erlaube es nur, " +
-			"wenn du es gerade selbst gestartet hast.", "Erlauben"},
+		DeviceConfirm: {"Dieses Programm erlauben?", "Es bekommt persönliche Schlüssel, mit denen es in diesem Konto alles tun darf, was du darfst, außer dem, was " +
+			"nur Admins dürfen. Die Schlüssel gelten ein Jahr. Erlaube es nur, wenn du es gerade selbst gestartet hast.", "Erlauben"},
+		DeviceConfirmAdmin: {"Darf dieses Programm als Admin handeln?", "Es bekommt persönliche Schlüssel, mit denen es in diesem Konto alles tun darf, was du darfst. " +
+			"Wenn du Admin bist, darf es Benutzer, Rechte, Schlüssel und Geheimnisse ändern, und die Schlüssel gelten 30 Tage. Erlaube es nur, wenn du es " +
+			"gerade selbst gestartet hast, als Admin.", "Als Admin erlauben"},
 		DeviceAllowed: {"Das Programm ist verbunden", "Du kannst diese Seite schließen und im Programm weitermachen.", ""},
 		DeviceRefused: {"Das Programm wurde abgelehnt", "Es bekommt keine Schlüssel. Wenn du es nicht selbst gestartet hast, wollte vielleicht jemand in deinem Namen handeln: Sag es deinem Admin.", ""},
 	},

@@ -15,6 +15,8 @@ import (
 const (
 	maxPersonalKeys = 50 // of a person, in all accounts
 	personalKeyLife = 365 * 24 * time.Hour
+	// deviceAdminLife is how long a key with the rights of an admin lasts that a program got by the device grant.
+	deviceAdminLife = 30 * 24 * time.Hour
 	// maxPersonalKeyLife is a year also for a client whose clock is ahead, and in a leap year.
 	maxPersonalKeyLife = personalKeyLife + 48*time.Hour
 )
@@ -40,8 +42,8 @@ func needsSession(p *Principal) error {
 // CreatePersonalKey makes a key that stands for the principal's person, in the environment of the request. It may do
 // what both its scopes and limits and the roles of the person allow at the moment of use. It ends after a year at the
 // latest. A replayed answer does not show the secret again.
-// Codes: insufficient_scope, invalid_body, unknown_field, workflow_not_found, state_conflict (there are 50),
-// api_key_not_found (a replay, and the key was revoked since), idempotency_key_reused, idempotency_in_progress.
+// Codes: fresh_sign_in_required, insufficient_scope, invalid_body, unknown_field, workflow_not_found,
+// state_conflict (there are 50), api_key_not_found (a replay, and the key was revoked since), idempotency_key_reused, idempotency_in_progress.
 func (s *Service) CreatePersonalKey(ctx context.Context, p *Principal, r CreateKey) (key *Key, replayed bool, err error) {
 	if err := needsSession(p); err != nil {
 		return nil, false, err
@@ -69,10 +71,15 @@ func (f *fields) personalKey(row *store.Key, now time.Time) {
 
 // checkPersonalKey tells whether the principal may make the personal key that row says. workflows are the names of
 // those that it is limited to: they may be no others than the person sees.
-// Codes: insufficient_scope, invalid_body, workflow_not_found, state_conflict.
+// Codes: fresh_sign_in_required, insufficient_scope, invalid_body, workflow_not_found, state_conflict.
 func (s *Service) checkPersonalKey(tx *store.Tx, p *Principal, row *store.Key, workflows []string) error {
 	if err := checkAdmin(row); err != nil {
 		return err
+	}
+	if parseScopes(row.Scopes)&(ScopeAdmin|ScopeTasksImpersonate) != 0 {
+		if err := s.RequireFresh(p); err != nil {
+			return err
+		}
 	}
 	if missing := parseScopes(row.Scopes) &^ p.Scopes.In(p.Environment); missing != 0 {
 		return chargehand.NewError(chargehand.CodeInsufficientScope, "A personal key has at most the scopes of your roles. In "+
@@ -109,11 +116,13 @@ type PersonalKey struct {
 	Person      int64 // internal number of an active member of the account
 	Environment chargehand.Environment
 	Name        string // of the device
+	// Admin: with the scope admin, if the person has it. Such a key ends after 30 days.
+	Admin bool
 }
 
 // MakePersonalKey makes a personal key in a transaction of the caller, which has made sure that it is the person who
-// asks, with a fresh sign-in. It has the scopes that the person has in the environment now. Its secret is in the answer
-// and nowhere else; the answer counts only if the transaction is committed.
+// asks, with a fresh sign-in. It has the scopes that the person has in the environment now, and admin only where that is
+// asked for. Its secret is in the answer and nowhere else; the answer counts only if the transaction is committed.
 // Codes: insufficient_scope (the person may do nothing in the environment), invalid_body (the name), state_conflict
 // (there are 50). Errors: store.ErrNotFound (no active member).
 func (s *Service) MakePersonalKey(ctx context.Context, tx *store.Tx, r PersonalKey) (*Key, error) {
@@ -127,12 +136,19 @@ func (s *Service) MakePersonalKey(ctx context.Context, tx *store.Tx, r PersonalK
 	}
 	f := &fields{values: map[string]any{"name": r.Name}}
 	row := store.Key{Account: r.Account, Environment: r.Environment, Person: r.Person, Rate: -1, Creator: p.creator()}
-	f.change(&row, p.Scopes, s.now())
+	scopes := p.Scopes
+	if !r.Admin {
+		scopes &^= ScopeAdmin
+	}
+	f.change(&row, scopes, s.now())
 	f.personalKey(&row, s.now())
+	if scopes.Has(ScopeAdmin) {
+		row.ExpiresMs = s.now().Add(deviceAdminLife).UnixMilli()
+	}
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	if p.Scopes == 0 {
+	if scopes == 0 {
 		return nil, chargehand.NewError(chargehand.CodeInsufficientScope, "You have no role in "+r.Environment.String()+". An admin gives you one.")
 	}
 	secret := fillKey(&row, s.pepper, s.nowMs())

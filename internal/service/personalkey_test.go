@@ -340,6 +340,36 @@ func TestPersonalKeysManagePeopleAsKeysDo(t *testing.T) {
 	}
 }
 
+func makeKey(fx *fixture, m store.Member, env chargehand.Environment, admin bool) (key *Key, err error) {
+	err = fx.rows.Update(fx.t.Context(), func(tx *store.Tx) (err error) {
+		key, err = fx.MakePersonalKey(fx.t.Context(), tx, PersonalKey{Account: m.Account, Person: m.Person.No, Environment: env, Name: "laptop", Admin: admin})
+		return err
+	})
+	return key, err
+}
+
+// TestMakeAdminKey: a program gets the rights of an admin only if it asks for them, and not for a year.
+func TestMakeAdminKey(t *testing.T) {
+	fx := newFixture(t)
+	m := fx.member("ada", store.Grant{Role: "admin", Environments: store.BothEnvironments})
+	key, err := makeKey(fx, m, chargehand.Live, false)
+	if err != nil || key.Scopes != PresetAll&^ScopeAdmin || !key.ExpiresAt.Equal(epoch.Add(personalKeyLife)) {
+		t.Fatalf("made %+v, %v", key, err)
+	}
+	wantRefusal(t, "what an admin may do", Require(fx.authenticate(key.Secret), ScopeAdmin), chargehand.CodeInsufficientScope)
+	key, err = makeKey(fx, m, chargehand.Live, true)
+	if err != nil || key.Scopes != PresetAll || !key.ExpiresAt.Equal(epoch.Add(30*24*time.Hour)) {
+		t.Fatalf("made %+v, %v", key, err)
+	}
+	if err := Require(fx.authenticate(key.Secret), ScopeAdmin); err != nil {
+		t.Error(err)
+	}
+	p := fx.session(fx.signIn(m), chargehand.Live)
+	fx.pass(session.Fresh)
+	_, _, err = fx.CreatePersonalKey(t.Context(), p, CreateKey{Body: parse(t, `{"name": "x", "scopes": ["admin"]}`)})
+	wantRefusal(t, "in a session that is not fresh", err, chargehand.CodeFreshSignInRequired)
+}
+
 func TestMakePersonalKey(t *testing.T) {
 	fx := newFixture(t)
 	m := fx.member("ada", store.Grant{Role: "author", Environments: store.OnlyLive}, store.Grant{Role: "viewer", Environments: store.OnlyLive})
@@ -359,6 +389,9 @@ func TestMakePersonalKey(t *testing.T) {
 	}
 	wantRefusal(t, "where the person has no role", second(make(chargehand.Test, "laptop")), chargehand.CodeInsufficientScope)
 	wantRefusal(t, "without a name", second(make(chargehand.Live, " ")), chargehand.CodeInvalidBody)
+	if key, err = makeKey(fx, m, chargehand.Live, true); err != nil || key.Scopes != authorScopes || !key.ExpiresAt.Equal(epoch.Add(personalKeyLife)) {
+		t.Errorf("with the rights of an admin, which the person does not have: %+v, %v", key, err)
+	}
 	fx.pass(session.Life)
 	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.SetMemberStatus(m.No, store.Active, store.Disabled) }); err != nil {
 		t.Fatal(err)

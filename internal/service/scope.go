@@ -111,8 +111,11 @@ func insufficient(p *Principal, scopes Scopes) error {
 	}
 	names := strings.Join(missing.Names(), ", ")
 	if p.Kind == KindUser && p.SessionNo == 0 {
-		return chargehand.NewError(chargehand.CodeInsufficientScope, "This needs the scope "+names+" in "+p.Environment.String()+
-			", of the personal key and of a role that its user has here.")
+		detail := "This needs the scope " + names + " in " + p.Environment.String() + ", of the personal key and of a role that its user has here."
+		if missing.Has(ScopeAdmin) {
+			detail += " The command \"chargehand login --admin\" makes a key with the scope admin."
+		}
+		return chargehand.NewError(chargehand.CodeInsufficientScope, detail)
 	}
 	if p.Kind == KindUser {
 		return chargehand.NewError(chargehand.CodeInsufficientScope, "You need the scope "+names+" here, in "+p.Environment.String()+

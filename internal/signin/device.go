@@ -43,6 +43,7 @@ const (
 type device struct {
 	Name         string                   `json:"name"`
 	Environments []chargehand.Environment `json:"environments"`
+	Admin        bool                     `json:"admin,omitempty"`
 	Address      string                   `json:"address"`
 	State        int                      `json:"state"`
 	// The session whose person looks at the request, and the hash of the secret of its form.
@@ -55,6 +56,8 @@ type KeyRequest struct {
 	Person, Account int64 // internal numbers
 	Name            string
 	Environments    []chargehand.Environment
+	// Admin: with the rights of an admin, as far as the person has them. Without it keys never have them.
+	Admin bool
 }
 
 // IssuedKey is a personal key. Key is shown this once.
@@ -62,6 +65,7 @@ type IssuedKey struct {
 	ID          chargehand.KeyID
 	Environment chargehand.Environment
 	Key         string
+	Scopes      []string
 	ExpiresAt   time.Time // zero: it does not end
 }
 
@@ -69,6 +73,7 @@ type IssuedKey struct {
 type StartDevice struct {
 	Name         string                   // what the program calls itself
 	Environments []chargehand.Environment // empty: both
+	Admin        bool                     // it asks for the rights of an admin
 }
 
 // DeviceCode is what a program has to show, and to ask with.
@@ -92,7 +97,7 @@ func (s *Service) StartDevice(ctx context.Context, q StartDevice, from Client) (
 	if _, err := s.begin(ctx, deviceSubjects(deviceStart, nil, from)); err != nil {
 		return DeviceCode{}, err
 	}
-	data, err := json.Marshal(device{Name: name, Environments: q.Environments, Address: from.Address.Unmap().String()})
+	data, err := json.Marshal(device{Name: name, Environments: q.Environments, Admin: q.Admin, Address: from.Address.Unmap().String()})
 	if err != nil {
 		return DeviceCode{}, fmt.Errorf("encode device: %w", err)
 	}
@@ -147,6 +152,7 @@ const noCode = "The code is not right, was used, or has expired. Look at the pro
 type Device struct {
 	Name         string // what the program calls itself
 	Environments []chargehand.Environment
+	Admin        bool   // it asks for the rights of an admin
 	Address      string // where the program runs
 	StartedAt    time.Time
 	Code         string // in the form of token.NewCode
@@ -178,7 +184,7 @@ func (s *Service) Device(ctx context.Context, session *Session, typed string, fr
 			return err
 		}
 		found = &Device{
-			Name: d.Name, Environments: d.Environments, Address: d.Address, StartedAt: atMs(ticket.CreatedMs), Code: code, Form: form,
+			Name: d.Name, Environments: d.Environments, Admin: d.Admin, Address: d.Address, StartedAt: atMs(ticket.CreatedMs), Code: code, Form: form,
 		}
 		return t.succeed(tx)
 	})
@@ -338,7 +344,7 @@ func (s *Service) redeem(ctx context.Context, tx *store.Tx, ticket *store.Ticket
 	if got.Account, err = tx.AccountByNo(ticket.Account); err != nil {
 		return nil, err
 	}
-	got.Keys, err = s.keys(ctx, tx, KeyRequest{Person: ticket.Person, Account: ticket.Account, Name: d.Name, Environments: slices.Clone(d.Environments)})
+	got.Keys, err = s.keys(ctx, tx, KeyRequest{Person: ticket.Person, Account: ticket.Account, Name: d.Name, Environments: slices.Clone(d.Environments), Admin: d.Admin})
 	if err != nil || len(got.Keys) == 0 {
 		return nil, err
 	}
