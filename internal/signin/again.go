@@ -43,8 +43,8 @@ func keepAgain(tx *store.Tx, ticket store.Ticket, p *store.Person, account int64
 	return tx.InsertTicket(&ticket)
 }
 
-// giveWay ends what was opened in the name of a person before, when the person had nothing to sign in with: sessions,
-// personal keys, and the requests of programs that were allowed.
+// giveWay ends what was opened in the name of a person before: sessions, personal keys, and the requests of programs
+// that were allowed.
 func giveWay(tx *store.Tx, person, nowMs int64) error {
 	members, err := tx.MembershipsOf(person)
 	if err != nil {

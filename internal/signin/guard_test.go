@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/audit"
 	rules "github.com/chargehand/chargehand/internal/session"
 	"github.com/chargehand/chargehand/internal/signin/password"
+	"github.com/chargehand/chargehand/internal/signin/token"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -296,6 +298,63 @@ func TestSessionsOfAPersonAreBounded(t *testing.T) {
 		refused(t, "the oldest", err, chargehand.CodeInvalidCredentials, "ended")
 		if _, err := fx.Session(ctx, second.Token); err != nil {
 			t.Errorf("the second: %v", err)
+		}
+	})
+}
+
+// TestAResetEndsAllElse: whoever had got hold of the person's passkeys or keys before has nothing left.
+func TestAResetEndsAllElse(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		ctx := t.Context()
+		ada := fx.setUp()
+		d := newAuthenticator(ada.Person.ID)
+		must(fx.addPasskeyOf(ada, d))
+		other := fx.anotherAccount()
+		var keys []int64
+		fx.change(func(tx *store.Tx) error {
+			keys = nil
+			var errs []error
+			errs = append(errs, tx.InsertMember(&store.Member{Account: other.No, Person: ada.Person, Status: store.Active, CreatedMs: 1}))
+			for _, account := range []int64{fx.account.No, other.No} {
+				_, hash := token.New()
+				key := store.Key{
+					ID: newID[chargehand.KeyID](), Account: account, Environment: chargehand.Live, Name: "laptop", Person: ada.Person.No,
+					Scopes: "workflows:read", Prefix: "sk_live_", Last4: "abcd", Hash: hash[:], Rate: -1, ExpiresMs: fx.time().Add(time.Hour).UnixMilli(),
+				}
+				errs = append(errs, tx.InsertKey(&key))
+				keys = append(keys, key.No)
+			}
+			text := "the secret of a link to set a password anew"
+			return errors.Join(append(errs, tx.InsertTicket(&store.Ticket{
+				Hash: hashOf(text), Kind: store.TicketReset, Person: ada.Person.No, CreatedMs: 1, ExpiresMs: fx.time().Add(time.Hour).UnixMilli(),
+			}))...)
+		})
+		before := must(fx.BeginPasskeySignIn(atHome))
+		in := must(fx.Reset(ctx, "the secret of a link to set a password anew", "another horse battery", home))
+		_, err := fx.PasskeySignIn(ctx, before.Way, d.use(before), atHome)
+		refused(t, "the passkey", err, chargehand.CodeInvalidCredentials, "")
+		if list := must(fx.Passkeys(ctx, in)); len(list) != 0 {
+			t.Errorf("passkeys: %+v", list)
+		}
+		fx.change(func(tx *store.Tx) error {
+			for _, no := range keys {
+				if row, err := tx.KeyByNo(no); err != nil || row.RevokedMs == 0 {
+					t.Errorf("the key %d counts still (%v)", no, err)
+				}
+			}
+			return nil
+		})
+		counted := 0
+		for _, e := range fx.entries() {
+			if e.Action == string(audit.PasswordReset) {
+				counted++
+				if text := string(e.Changes); !strings.Contains(text, `"passkeys"`) || !strings.Contains(text, `"personal_keys"`) || !strings.Contains(text, "2") {
+					t.Errorf("the entry says %s", text)
+				}
+			}
+		}
+		if counted != 1 {
+			t.Errorf("%d entries in the log of the account", counted)
 		}
 	})
 }

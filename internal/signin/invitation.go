@@ -173,7 +173,7 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 		if err := keepAgain(tx, ticket, &p, ticket.Account); err != nil {
 			return nil, err
 		}
-		if err := s.recordLink(ctx, tx, ticket.Account, &p, audit.UserJoined); err != nil {
+		if err := s.recordLink(ctx, tx, ticket.Account, &p, audit.UserJoined, nil); err != nil {
 			return nil, err
 		}
 		return s.insertSession(ctx, tx, p, ticket.Account, byInvitation, from)
@@ -196,7 +196,8 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 
 const noReset = "The link is not right, was used, or has expired. Ask for another one."
 
-// Reset sets a password anew with the secret of a link, ends all sessions of the person and signs in.
+// Reset sets a password anew with the secret of a link and signs in. All else that lets somebody act as the person ends:
+// sessions, passkeys, personal keys. Who needs a link may have lost more than the password.
 // Codes: invalid_credentials, invalid_body.
 func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (*Session, error) {
 	hash := token.Hash(secret)
@@ -225,7 +226,7 @@ func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (
 		if _, err := tx.UseTicket(store.TicketReset, hash[:], s.now().UnixMilli()); err != nil {
 			return err
 		}
-		for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser, store.TicketDevice} {
+		for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser} {
 			if err := tx.DeleteTicketsOf(now.No, kind); err != nil {
 				return err
 			}
@@ -233,17 +234,8 @@ func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (
 		if err := endAgain(tx, now.No); err != nil {
 			return err
 		}
-		if err := tx.RevokeSessions(now.No, 0, 0, s.now().UnixMilli()); err != nil {
+		if err := s.endAll(ctx, tx, &now); err != nil {
 			return err
-		}
-		accounts, err := accountsOf(&tx.Reader, now.No)
-		if err != nil {
-			return err
-		}
-		for _, account := range accounts[:min(len(accounts), 1)] {
-			if err := s.recordLink(ctx, tx, account, &now, audit.PasswordReset); err != nil {
-				return err
-			}
 		}
 		return tx.SetPassword(now.No, stored)
 	})
@@ -251,4 +243,29 @@ func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (
 		return nil, refusedError(noReset)
 	}
 	return session, err
+}
+
+// endAll ends the sessions, passkeys and personal keys of a person whose password is set with a link, and writes that
+// to the logs of the person's accounts.
+func (s *Service) endAll(ctx context.Context, tx *store.Tx, p *store.Person) error {
+	now := s.now().UnixMilli()
+	passkeys, err := tx.PasskeysOf(p.No)
+	if err != nil {
+		return err
+	}
+	keys, err := tx.PersonalKeys(p.No, now)
+	if err != nil {
+		return err
+	}
+	changes := audit.Changes{}.Set("passkeys", int64(len(passkeys)), nil).Set("personal_keys", keys, nil)
+	accounts, err := accountsOf(&tx.Reader, p.No)
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts[:min(len(accounts), maxAccounts)] {
+		if err := s.recordLink(ctx, tx, account, p, audit.PasswordReset, changes); err != nil {
+			return err
+		}
+	}
+	return errors.Join(giveWay(tx, p.No, now), tx.DeletePasskeys(p.No))
 }

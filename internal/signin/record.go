@@ -14,8 +14,8 @@ func (s *Service) record(ctx context.Context, tx *store.Tx, account int64, p *st
 }
 
 // recordLink is record for what the holder of a link has done that was sent to the person.
-func (s *Service) recordLink(ctx context.Context, tx *store.Tx, account int64, p *store.Person, action audit.Action) error {
-	return s.recordBy(ctx, tx, account, p, audit.Actor{Kind: audit.Link, ID: p.ID.String(), Name: p.Email}, action, nil)
+func (s *Service) recordLink(ctx context.Context, tx *store.Tx, account int64, p *store.Person, action audit.Action, changes audit.Changes) error {
+	return s.recordBy(ctx, tx, account, p, audit.Actor{Kind: audit.Link, ID: p.ID.String(), Name: p.Email}, action, changes)
 }
 
 func (s *Service) recordBy(ctx context.Context, tx *store.Tx, account int64, p *store.Person, by audit.Actor, action audit.Action, changes audit.Changes) error {
