@@ -26,6 +26,8 @@ const Life = 10 * time.Minute
 const (
 	askTime      = 10 * time.Second
 	askEvery     = 2 * time.Second // after it has not answered
+	askWait      = 3 * time.Second // how long a sign-in waits for a provider that is asked about itself
+	againWait    = time.Second     // the same, after it has failed
 	maxAnswer    = 1 << 20
 	clockSkew    = time.Minute
 	maxGroups    = 1000
@@ -56,6 +58,13 @@ type Provider struct {
 	// failed is why it has not, when it was last asked.
 	failed   error
 	failedAt time.Time
+	asking   *question // nil: it is not being asked
+}
+
+// question is one that the provider is being asked: all who need the answer wait for the same one.
+type question struct {
+	done  chan struct{} // closed when there is an answer, or none will come
+	begun time.Time
 }
 
 type metadata struct {
@@ -257,42 +266,76 @@ func (p *Provider) groups(id *oidc.IDToken) ([]string, error) {
 	return groups, nil
 }
 
-// metadata asks the provider about itself, once.
+// metadata is what the provider says about itself. It is asked once for all who wait. A provider that does not answer
+// keeps nobody for longer than askWait, and after the first failure for longer than againWait. Errors: ErrUnreachable.
 func (p *Provider) metadata(ctx context.Context) (*metadata, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.known != nil {
-		return p.known, nil
+	if p.known != nil || p.failed != nil && p.now().Sub(p.failedAt) < askEvery {
+		return p.known, p.failed
 	}
-	// Those who have waited behind one that failed do not wait for the provider once more, one after the other.
-	if p.failed != nil && p.now().Sub(p.failedAt) < askEvery {
+	if p.asking == nil {
+		p.asking = &question{done: make(chan struct{}), begun: time.Now()}
+		go p.ask(context.WithoutCancel(ctx), p.asking)
+	}
+	asking, wait := p.asking, askWait
+	if p.failed != nil {
+		wait = againWait
+	}
+	p.mu.Unlock()
+	err := asking.wait(ctx, wait)
+	p.mu.Lock()
+	switch {
+	case p.known != nil:
+		return p.known, nil
+	case p.failed != nil:
 		return nil, p.failed
 	}
-	if err := p.ask(ctx); err != nil {
-		p.failed, p.failedAt = err, p.now()
-		return nil, err
-	}
-	return p.known, nil
+	return nil, err
 }
 
-// ask asks the provider about itself. The caller holds mu.
-func (p *Provider) ask(ctx context.Context) error {
-	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+// wait waits for the answer, until the question is as old as longest. Errors: ErrUnreachable.
+func (q *question) wait(ctx context.Context, longest time.Duration) error {
+	late := time.NewTimer(longest - time.Since(q.begun))
+	defer late.Stop()
+	select {
+	case <-q.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrUnreachable, ctx.Err())
+	case <-late.C:
+		return fmt.Errorf("%w: it has not answered within %s", ErrUnreachable, askWait)
+	}
+}
+
+// ask asks the provider about itself.
+func (p *Provider) ask(ctx context.Context, q *question) {
+	known, err := p.read(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known, p.failed = known, err; err != nil {
+		p.failedAt = p.now()
+	}
+	p.asking = nil
+	close(q.done)
+}
+
+func (p *Provider) read(ctx context.Context) (*metadata, error) {
+	asking, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	// The keys are fetched later with the client alone, so that they do not end with this request.
 	provider, err := oidc.NewProvider(oidc.ClientContext(asking, p.client), p.Issuer)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	var more struct {
 		NamesIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := provider.Claims(&more); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	verifier := provider.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client), &oidc.Config{ClientID: p.ClientID, Now: p.now})
-	p.known = &metadata{endpoint: provider.Endpoint(), verifier: verifier, namesIssuer: more.NamesIssuer}
-	return nil
+	verifier := provider.VerifierContext(oidc.ClientContext(ctx, p.client), &oidc.Config{ClientID: p.ClientID, Now: p.now})
+	return &metadata{endpoint: provider.Endpoint(), verifier: verifier, namesIssuer: more.NamesIssuer}, nil
 }
 
 func (p *Provider) config(known *metadata, redirect string) *oauth2.Config {
