@@ -54,7 +54,7 @@ environment, joins the first one. The file of contexts can be read by its owner 
 			case l.key == "-" && l.environment != "":
 				return usage("give --key or --environment, not both: a key says its environment")
 			case l.key == "-" && l.admin:
-				return usage("give --key or --admin, not both: what a key may do is settled")
+				return usage("give --key or --admin, not both: a key keeps the scopes that it has")
 			case l.key == "-":
 				return explain(l.withKey(cmd.Context(), address))
 			case cmd.Flags().Changed("key"):

@@ -60,7 +60,7 @@ var pages = map[string]map[string]texts{
 		SignIn:     {"Sign in", "", "Sign in"},
 		SignedIn:   {"You are signed in", "", "Sign out"},
 		Invitation: {"Accept the invitation", "Choose your name, and a password or a passkey.", "Accept and sign in"},
-		Reset:      {"Set a new password", "All your sessions, passkeys and personal keys end, so that nobody but you can go on in your name. You can make new ones afterwards.", "Set the password and sign in"},
+		Reset:      {"Set a new password", "All your sessions, passkeys and personal keys end, so that no other person can act in your name. You can make new ones afterwards.", "Set the password and sign in"},
 		Forgotten: {"Look into your mail", "If a person signs in here with this e-mail address and a password, a mail with a link is on its way. " +
 			"The link can be used once, within an hour.", ""},
 		Problem: {"That did not work", "", ""},

@@ -43,7 +43,8 @@ func needsSession(p *Principal) error {
 // what both its scopes and limits and the roles of the person allow at the moment of use. It ends after a year at the
 // latest. A replayed answer does not show the secret again.
 // Codes: fresh_sign_in_required, insufficient_scope, invalid_body, unknown_field, workflow_not_found,
-// state_conflict (there are 50), api_key_not_found (a replay, and the key was revoked since), idempotency_key_reused, idempotency_in_progress.
+// state_conflict (there are 50), api_key_not_found (a replay, and the key was revoked since), idempotency_key_reused,
+// idempotency_in_progress.
 func (s *Service) CreatePersonalKey(ctx context.Context, p *Principal, r CreateKey) (key *Key, replayed bool, err error) {
 	if err := needsSession(p); err != nil {
 		return nil, false, err
@@ -121,8 +122,8 @@ type PersonalKey struct {
 }
 
 // MakePersonalKey makes a personal key in a transaction of the caller, which has made sure that it is the person who
-// asks, with a fresh sign-in. It has the scopes that the person has in the environment now, and admin only where that is
-// asked for. Its secret is in the answer and nowhere else; the answer counts only if the transaction is committed.
+// asks, with a fresh sign-in. It has the scopes that the person has in the environment now, and admin only where that
+// is asked for. Its secret is in the answer and nowhere else; the answer counts only if the transaction is committed.
 // Codes: insufficient_scope (the person may do nothing in the environment), invalid_body (the name), state_conflict
 // (there are 50). Errors: store.ErrNotFound (no active member).
 func (s *Service) MakePersonalKey(ctx context.Context, tx *store.Tx, r PersonalKey) (*Key, error) {

@@ -302,7 +302,7 @@ func TestSessionsOfAPersonAreBounded(t *testing.T) {
 	})
 }
 
-// TestAResetEndsAllElse: whoever had got hold of the person's passkeys or keys before has nothing left.
+// TestAResetEndsAllElse: passkeys and keys that the person had before do not count any more.
 func TestAResetEndsAllElse(t *testing.T) {
 	each(t, func(t *testing.T, fx *fixture) {
 		ctx := t.Context()

@@ -196,8 +196,8 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 
 const noReset = "The link is not right, was used, or has expired. Ask for another one."
 
-// Reset sets a password anew with the secret of a link and signs in. All else that lets somebody act as the person ends:
-// sessions, passkeys, personal keys. Who needs a link may have lost more than the password.
+// Reset sets a password anew with the secret of a link and signs in. All else by which one can act as the person ends,
+// sessions, passkeys and personal keys, because a person who needs a link may have lost more than the password.
 // Codes: invalid_credentials, invalid_body.
 func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (*Session, error) {
 	hash := token.Hash(secret)

@@ -267,7 +267,8 @@ func (p *Provider) groups(id *oidc.IDToken) ([]string, error) {
 }
 
 // metadata is what the provider says about itself. It is asked once for all who wait. A provider that does not answer
-// keeps nobody for longer than askWait, and after the first failure for longer than againWait. Errors: ErrUnreachable.
+// keeps no sign-in for longer than askWait, and after the first failure for longer than againWait.
+// Errors: ErrUnreachable.
 func (p *Provider) metadata(ctx context.Context) (*metadata, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// silent is a provider that does not answer before it is told to.
+// silent is a provider that does not answer before the test lets it.
 type silent struct {
 	asked  atomic.Int64
 	answer chan *http.Response
@@ -28,9 +28,9 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestASilentProviderKeepsNobodyWaiting: it is asked once for all, a sign-in waits 3 seconds at most, and after the
+// TestASilentProviderKeepsNoSignInWaiting: it is asked once for all, a sign-in waits 3 seconds at most, and after the
 // first failure 1 second. When it answers again, it is used.
-func TestASilentProviderKeepsNobodyWaiting(t *testing.T) {
+func TestASilentProviderKeepsNoSignInWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const issuer = "https://id.example.org"
 		s := &silent{answer: make(chan *http.Response)}
