@@ -27,15 +27,27 @@ func Run(t *testing.T, open Open) { run(t, open, nil, groups()) }
 // RunSealed runs the suite on databases in which everything is sealed that may be, and the tests of that. Groups
 // whose rows hold nothing of that have their turn with CHARGEHAND_FULL.
 func RunSealed(t *testing.T, open Open, sealer store.Sealer) {
-	all := groups()
-	if os.Getenv("CHARGEHAND_FULL") == "" {
-		all = slices.DeleteFunc(all, func(g group) bool { return !slices.Contains(sealing, g.name) })
-	}
-	run(t, open, sealer, append(all, group{"sealed", sealedTests}))
+	run(t, open, sealer, append(only(sealing), group{"sealed", sealedTests}))
 }
 
 // sealing are the groups whose rows are sealed.
 var sealing = []string{"execution", "journal", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage"}
+
+// RunAgain runs the suite on a database whose statements are those of one that Run has seen, and whose commits are
+// made in another way. Groups that commit as others do have their turn with CHARGEHAND_FULL.
+func RunAgain(t *testing.T, open Open) { run(t, open, nil, only(committing)) }
+
+// committing are the groups that commit in a way of their own: many rows, doubts, conflicts, sums, locks.
+var committing = []string{"db", "execution", "journal", "batch", "idempotency", "outbox", "dispatch", "lock", "usage"}
+
+// only are the groups with those names; with CHARGEHAND_FULL all.
+func only(names []string) []group {
+	all := groups()
+	if os.Getenv("CHARGEHAND_FULL") == "" {
+		all = slices.DeleteFunc(all, func(g group) bool { return !slices.Contains(names, g.name) })
+	}
+	return all
+}
 
 func groups() []group {
 	return []group{
