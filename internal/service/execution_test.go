@@ -317,7 +317,7 @@ func TestWaitAnswersWhenAPersonIsNeeded(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.SetStatus(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, fx.nowMs())
+		return tx.SetStatus(row.No, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, fx.nowMs(), store.Waits{})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -352,7 +352,7 @@ func (fx *fixture) run(e chargehand.ExecutionID, run store.ExecutionState) {
 		if err != nil {
 			return err
 		}
-		return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, run, fx.nowMs())
+		return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, run, fx.nowMs(), store.Waits{})
 	})
 	if err != nil {
 		fx.t.Fatal(err)

@@ -28,6 +28,9 @@ type Batch struct {
 	StartedMs            int64  // 0 while pending
 	FinishedMs           int64  // 0 while not final
 	StartedBy            int64  // as in Execution
+	// Labels are inserted with it, with the id of its last item, if there are any. They are not read with it.
+	Labels   []Label
+	LastItem chargehand.ExecutionID
 }
 
 const (
@@ -59,7 +62,7 @@ func (t *Tx) InsertBatch(b *Batch) error {
 		return err
 	}
 	b.No, b.Status = no, chargehand.BatchPending
-	return nil
+	return t.insertBatchLabels(b)
 }
 
 // SetBatchConcurrency changes the bound of a batch that is not final. Errors: ErrConflict.
@@ -85,23 +88,30 @@ func (t *Tx) SetBatchCancelled(no int64, reason string) (first string, err error
 // only one Update runs at a time.
 func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault []byte) (ids []chargehand.ExecutionID, batchFinal bool, err error) {
 	var nos []int64
-	err = t.c.Query(`SELECT e.no, e.id FROM execution e
- WHERE e.state = 1 AND e.state <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`+t.c.ForUpdate(), func(r Row) error {
-		var id chargehand.ExecutionID
-		scanID(r, 1, &id)
-		nos, ids = append(nos, r.Int(0)), append(ids, id)
-		return nil
-	}, batch, int64(limit))
-	if err != nil {
-		return nil, false, fmt.Errorf("read queued items: %w", err)
+	for _, state := range [...]ExecutionState{StateQueued, StateDelayed} {
+		err = t.c.Query(`SELECT e.no, e.id FROM execution e
+ WHERE e.state = ?3 AND e.state <> 0 AND e.account = `+accountOfBatch+` AND e.batch = ?1 ORDER BY e.item, e.no LIMIT ?2`+t.c.ForUpdate(), func(r Row) error {
+			var id chargehand.ExecutionID
+			scanID(r, 1, &id)
+			nos, ids = append(nos, r.Int(0)), append(ids, id)
+			return nil
+		}, batch, int64(limit), int64(state))
+		if err != nil {
+			return nil, false, fmt.Errorf("read queued items: %w", err)
+		}
+		if len(nos) > 0 { // a batch has only one of them, or few that are becoming the other
+			break
+		}
 	}
 	if len(nos) == 0 {
 		return nil, false, nil
 	}
+	marks := t.faultMarks(fault)
 	err = inGroups(nos, func(list string, args []any) error {
 		n := len(args)
-		_, err := t.c.Exec(fmt.Sprintf(`UPDATE execution SET status = 5, phase = ?%d, state = 0, finished_ms = ?%d WHERE no IN (%s)`, n+1, n+2, list),
-			append(args, int64(chargehand.Cancelled), finishedMs)...)
+		_, err := t.c.Exec(fmt.Sprintf(`UPDATE execution SET status = 5, phase = ?%d, state = 0, finished_ms = ?%d, parked = 0, waits = NULL,
+ error_code = ?%d, error_at = ?%d, error_hash = ?%d WHERE no IN (%s)`, n+1, n+2, n+3, n+4, n+5, list),
+			append(args[:n:n], int64(chargehand.Cancelled), finishedMs, marks.Code, textArg(marks.At), marks.Hash)...)
 		if err != nil {
 			return err
 		}

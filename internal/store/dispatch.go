@@ -279,8 +279,8 @@ type Reported struct {
 
 // ReportState changes state and phase if number is above that of the last report
 // and the execution is not final, and reports what the row says then. Called again
-// with the same number it changes nothing. wakeMs orders executions that become StateReady.
-func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, wakeMs int64) (Reported, error) {
+// with the same number it changes nothing. waits is what it waits for from now on. wakeMs orders executions that become StateReady.
+func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, wakeMs int64, waits Waits) (Reported, error) {
 	if state == StateEnded || state == StateQueued {
 		return Reported{}, errors.New("report state: an execution neither ends nor is queued by a report")
 	}
@@ -292,8 +292,9 @@ func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state Executi
 		s.State, s.Report, s.Account, s.Batch = ExecutionState(r.Int(0)), r.Int(1), r.Int(2), r.Int(3)
 		s.Final = s.State == StateEnded
 	}
-	err := t.one(`UPDATE execution SET report = ?2, phase = ?3, state = ?4, ready_ms = ?5
- WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`, scan, no, number, int64(phase), int64(state), wakeMs)
+	err := t.one(`UPDATE execution SET report = ?2, phase = ?3, state = ?4, ready_ms = ?5, parked = ?6, waits = ?7
+ WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
+		scan, no, number, int64(phase), int64(state), wakeMs, int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
 	if err == nil {
 		s.Changed = true
 		return s, nil

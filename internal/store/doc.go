@@ -45,13 +45,13 @@
 //	starter       StarterByNo
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
 //	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows CountItems CountUnfinished
-//	              CountUnfinishedAtMost
+//	              CountUnfinishedAtMost Labels NextDelayedMs
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
 //	              QueuedAtLeast Statuses ScanUnfinished CancelledBatches
 //	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	timer         Timers TimersDue TimersAfter NextTimerMs
-//	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems
+//	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems BatchLabels
 //	idempotency   FindIdempotency
 //	file          FileByID FindFile FilesOf
 //	blob          BlobsToDelete BlobKnown
@@ -76,7 +76,7 @@
 //	definition    PutDefinition
 //	revision      InsertRevision SetRevisionDraft
 //	starter       PutStarter
-//	execution     InsertExecution InsertFinished SetStatus SetState FinishExecution
+//	execution     InsertExecution InsertFinished SetStatus SetState FinishExecution StartDelayed
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              ReportState LockExecution LockItems
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox

@@ -18,6 +18,8 @@ const (
 	StateReady  ExecutionState = 2 // woken: events are journaled, their commands wait for a slot, first in line
 	StateActive ExecutionState = 3 // holds a slot
 	StateParked ExecutionState = 4 // waits without a slot (for a timer, an event or a child)
+	// StateDelayed: accepted, and not to start before StartMs. Then it becomes StateQueued (StartDelayed).
+	StateDelayed ExecutionState = 5
 )
 
 // Execution is the row of an execution: small and updated often. What is written once at
@@ -40,8 +42,15 @@ type Execution struct {
 	FinishedMs  int64 // 0 while not final
 	Input       Payload
 	RetryOf     chargehand.ExecutionID
-	Starter     int64 // number of the Starter; 0: the one who has started it has no limits
-	StartedBy   int64 // number of the API key whose request has started it; below 0: of the person; 0: no request
+	Starter     int64  // number of the Starter; 0: the one who has started it has no limits
+	StartedBy   int64  // number of the API key whose request has started it; below 0: of the person; 0: no request
+	Cause       Cause  // where neither batch, RetryOf nor Root says what has caused it
+	CauseID     string // of what has
+	Root        int64  // root of its tree, if another execution has started it; else 0
+	StartMs     int64  // it does not start before; 0: it starts at once
+	Waits       Waits  // what it waits for; set by SetStatus, SetState and ReportState
+	// Labels are inserted with it. They are not read with it (see Labels).
+	Labels []Label
 	// Trace is the trace context of the request that led to it, 25 bytes (package span); nil
 	// unless that was recorded. It is written once, with the row.
 	Trace []byte
@@ -74,9 +83,15 @@ type Outcome struct {
 	Ending    Ending  // set by FinishExecution; not stored with it
 }
 
+// Most executions have been started by a request and start at once: their insertion names no more columns.
 const insertExecution = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
  batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter, started_by, bytes)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)`
+
+const insertCaused = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
+ batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter, started_by, bytes,
+ cause, cause_id, root, start_ms, parked)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)`
 
 // InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
 // must have been reserved (ReserveBlob); otherwise ErrNotFound.
@@ -91,10 +106,18 @@ func (t *Tx) insertExecution(e *Execution, bytes int64) error {
 	if apart {
 		inline = nil
 	}
-	no, err := t.insert("insert execution", insertExecution,
+	query, args := insertExecution, append(make([]any, 0, 27),
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
 		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.State),
 		e.StartedMs, e.FinishedMs, inline, t.hide(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy, bytes)
+	if e.Cause != 0 || e.CauseID != "" || e.Root != 0 || e.StartMs != 0 {
+		parked := WaitKind(0)
+		if e.State == StateDelayed {
+			parked = WaitTimer
+		}
+		query, args = insertCaused, append(args, int64(e.Cause), textArg(e.CauseID), e.Root, e.StartMs, int64(parked))
+	}
+	no, err := t.insert("insert execution", query, args...)
 	if err != nil {
 		return err
 	}
@@ -102,6 +125,13 @@ func (t *Tx) insertExecution(e *Execution, bytes int64) error {
 	t.countUsage(e.Account, e.Environment, e.StartedBy, Usage{Executions: 1, Bytes: bytes})
 	if apart {
 		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, data); err != nil {
+			return err
+		}
+	}
+	for _, l := range e.Labels {
+		err := t.c.Send("insert label", `INSERT INTO label (execution, account, environment, name, value, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+			no, e.Account, int64(e.Environment), l.Name, l.Value, e.ID[:])
+		if err != nil {
 			return err
 		}
 	}
@@ -120,8 +150,18 @@ func (t *Tx) InsertFinished(e *Execution, o *Outcome) error {
 	}
 	if e.Status == chargehand.Errored {
 		t.failures = append(t.failures, Failure{e.ID, e.Workflow, e.Phase, o.Fault})
+		if err := t.describeFault(e.No, o.Fault); err != nil {
+			return err
+		}
 	}
 	return t.insertOutcome(e.No, o)
+}
+
+// describeFault writes into the row what failures are found and grouped by.
+func (t *Tx) describeFault(no int64, fault []byte) error {
+	d := t.faultMarks(fault)
+	return t.c.Send("describe fault", `UPDATE execution SET error_code = ?2, error_at = ?3, error_hash = ?4 WHERE no = ?1`,
+		no, d.Code, textArg(d.At), d.Hash)
 }
 
 func (t *Tx) insertOutcome(no int64, o *Outcome) error {
@@ -137,17 +177,20 @@ func (t *Tx) insertOutcome(no int64, o *Outcome) error {
 }
 
 // SetStatus moves an execution that is not final. startedMs is kept from the first call
-// that gives one. The first item of a batch to start makes a pending batch running.
+// that gives one. waits is what it waits for from now on. The first item of a batch to start makes a pending batch
+// running.
 // ErrConflict: the execution is final or does not exist; nothing was written, and the Update can continue.
-func (t *Tx) SetStatus(no int64, status chargehand.Status, phase chargehand.Phase, state ExecutionState, startedMs int64) error {
+func (t *Tx) SetStatus(
+	no int64, status chargehand.Status, phase chargehand.Phase, state ExecutionState, startedMs int64, waits Waits,
+) error {
 	if state == StateEnded || status.Final() {
 		return errors.New("set status: a final status needs FinishExecution")
 	}
 	var batch int64
 	err := t.one(`UPDATE execution SET status = ?2, phase = ?3, state = ?4,
- started_ms = CASE WHEN started_ms = 0 THEN ?5 ELSE started_ms END
+ started_ms = CASE WHEN started_ms = 0 THEN ?5 ELSE started_ms END, parked = ?6, waits = ?7
  WHERE no = ?1 AND state <> 0 RETURNING batch`, func(r Row) { batch = r.Int(0) },
-		no, int64(status), int64(phase), int64(state), startedMs)
+		no, int64(status), int64(phase), int64(state), startedMs, int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
 	if err != nil {
 		return moveError("set status", err)
 	}
@@ -157,15 +200,15 @@ func (t *Tx) SetStatus(no int64, status chargehand.Status, phase chargehand.Phas
 	return t.startBatch(batch, startedMs)
 }
 
-// SetState changes state and phase, not the status: it is cheaper than
-// SetStatus, because no index of a list changes. ErrConflict: final or unknown; nothing was written, and the
+// SetState changes state, phase and what the execution waits for, not the status: it is cheaper than
+// SetStatus, because no index of all executions changes. ErrConflict: final or unknown; nothing was written, and the
 // Update can continue.
-func (t *Tx) SetState(no int64, phase chargehand.Phase, state ExecutionState) error {
+func (t *Tx) SetState(no int64, phase chargehand.Phase, state ExecutionState, waits Waits) error {
 	if state == StateEnded {
 		return errors.New("set state: a final status needs FinishExecution")
 	}
-	return t.change("set state", `UPDATE execution SET phase = ?2, state = ?3 WHERE no = ?1 AND state <> 0`,
-		no, int64(phase), int64(state))
+	return t.change("set state", `UPDATE execution SET phase = ?2, state = ?3, parked = ?4, waits = ?5 WHERE no = ?1 AND state <> 0`,
+		no, int64(phase), int64(state), int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
 }
 
 // FinishExecution makes an execution final: compare-and-set on "not final", outcome
@@ -185,7 +228,8 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	// indexes and costs no statement.
 	const hasSecrets, hasSubscriptions, inTree = 1, 2, 4
 	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, state = 0,
- started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5, bytes = bytes + ?6
+ started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5, bytes = bytes + ?6,
+ parked = 0, waits = NULL
  WHERE no = ?1 AND state <> 0
  RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
@@ -204,6 +248,9 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	t.countUsage(owner.Account, owner.Environment, owner.Actor, Usage{Bytes: o.Output.Size})
 	if status == chargehand.Errored {
 		t.failures = append(t.failures, failure)
+		if err := t.describeFault(no, o.Fault); err != nil {
+			return false, err
+		}
 	}
 	if err := t.insertOutcome(no, o); err != nil {
 		return false, err

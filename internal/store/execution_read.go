@@ -10,9 +10,10 @@ import (
 // inputs are asked for.
 const (
 	executionColumns = `e.no, e.id, e.account, e.environment, e.workflow, e.revision, e.machine,
- e.batch, e.item, e.item_id, e.status, e.phase, e.state, e.started_ms, e.finished_ms, e.retry_of, e.trace, e.starter, e.started_by`
+ e.batch, e.item, e.item_id, e.status, e.phase, e.state, e.started_ms, e.finished_ms, e.retry_of, e.trace, e.starter, e.started_by,
+ e.cause, e.cause_id, e.root, e.start_ms, e.parked, e.waits`
 	inputColumns    = `, COALESCE(e.input, i.data), e.input_blob, e.input_size`
-	inputAt         = 19
+	inputAt         = 25
 	fromInput       = ` FROM execution e LEFT JOIN input i ON i.execution = e.no`
 	selectExecution = `SELECT ` + executionColumns + inputColumns + fromInput
 	faultAt         = inputAt + 3
@@ -20,20 +21,25 @@ const (
  CASE WHEN e.status = 5 THEN (SELECT o.fault FROM outcome o WHERE o.execution = e.no) END` + fromInput
 )
 
-func scanExecution(r Row, e *Execution) {
+func (r *Reader) scanExecution(rw Row, e *Execution) {
 	*e = Execution{
-		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)),
-		Workflow: r.Int(4), Revision: r.Int(5), Machine: int(r.Int(6)),
-		Batch: r.Int(7), Item: r.Int(8), ItemID: r.Text(9),
-		Status: chargehand.Status(r.Int(10)), Phase: chargehand.Phase(r.Int(11)), State: ExecutionState(r.Int(12)),
-		StartedMs: r.Int(13), FinishedMs: r.Int(14), Trace: r.Bytes(16), Starter: r.Int(17), StartedBy: r.Int(18),
+		No: rw.Int(0), Account: rw.Int(2), Environment: chargehand.Environment(rw.Int(3)),
+		Workflow: rw.Int(4), Revision: rw.Int(5), Machine: int(rw.Int(6)),
+		Batch: rw.Int(7), Item: rw.Int(8), ItemID: rw.Text(9),
+		Status: chargehand.Status(rw.Int(10)), Phase: chargehand.Phase(rw.Int(11)), State: ExecutionState(rw.Int(12)),
+		StartedMs: rw.Int(13), FinishedMs: rw.Int(14), Trace: rw.Bytes(16), Starter: rw.Int(17), StartedBy: rw.Int(18),
+		Cause: Cause(rw.Int(19)), CauseID: rw.Text(20), Root: rw.Int(21), StartMs: rw.Int(22),
 	}
-	scanID(r, 1, &e.ID)
-	scanID(r, 15, &e.RetryOf)
+	scanID(rw, 1, &e.ID)
+	scanID(rw, 15, &e.RetryOf)
+	if !rw.Null(24) {
+		e.Waits = r.waits(e.No, rw.Bytes(24))
+	}
+	e.Waits.Kind = WaitKind(rw.Int(23))
 }
 
 func (r *Reader) scanExecutionInput(rw Row, e *Execution) {
-	scanExecution(rw, e)
+	r.scanExecution(rw, e)
 	e.Input = r.payload(rw, inputAt, kindInput, idKey(e.ID))
 }
 
@@ -155,12 +161,12 @@ func (r *Reader) QueuedWorkflows() (map[QueuedWorkflow]int64, error) {
 }
 
 // StateCounts counts executions by state. StateEnded is never among them.
-type StateCounts [StateParked + 1]int64
+type StateCounts [StateDelayed + 1]int64
 
 // CountItems counts the items of a batch that have not ended, by state. Items that
 // have are counted in the batch's row.
 func (r *Reader) CountItems(batch int64) (n StateCounts, err error) {
-	return r.stateCounts(`SELECT state, COUNT(*) FROM execution WHERE state IN (1, 2, 3, 4) AND state <> 0
+	return r.stateCounts(`SELECT state, COUNT(*) FROM execution WHERE state IN (1, 2, 3, 4, 5) AND state <> 0
  AND account = `+accountOfBatch+` AND batch = ?1 GROUP BY state`, batch)
 }
 
@@ -172,7 +178,7 @@ func (r *Reader) CountUnfinished() (n StateCounts, err error) {
 
 // CountUnfinishedAtMost is CountUnfinished that counts at most limit of each state: for metrics.
 func (r *Reader) CountUnfinishedAtMost(limit int) (n StateCounts, err error) {
-	for _, state := range [...]ExecutionState{StateQueued, StateReady, StateActive, StateParked} {
+	for _, state := range [...]ExecutionState{StateQueued, StateReady, StateActive, StateParked, StateDelayed} {
 		n[state], err = r.count(`SELECT COUNT(*) FROM (SELECT no FROM execution WHERE state = ?1 AND state <> 0 LIMIT ?2) e`, int64(state), int64(limit))
 		if err != nil {
 			return StateCounts{}, fmt.Errorf("count executions: %w", err)

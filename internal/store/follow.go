@@ -44,7 +44,7 @@ func (r *Reader) ScanUnfinished(state ExecutionState, after *Execution, limit in
 	var list []Execution
 	err := r.c.Query(query, func(row Row) error {
 		var e Execution
-		scanExecution(row, &e)
+		r.scanExecution(row, &e)
 		list = append(list, e)
 		return nil
 	}, args...)
@@ -57,7 +57,7 @@ func (r *Reader) ScanUnfinished(state ExecutionState, after *Execution, limit in
 // LockExecution reads an execution, without its input, and locks its row until the Update is
 // committed. Errors: ErrNotFound.
 func (t *Tx) LockExecution(no int64) (e Execution, err error) {
-	err = t.one(`SELECT `+executionColumns+` FROM execution e WHERE e.no = ?1`+t.c.ForUpdate(), func(row Row) { scanExecution(row, &e) }, no)
+	err = t.one(`SELECT `+executionColumns+` FROM execution e WHERE e.no = ?1`+t.c.ForUpdate(), func(row Row) { t.scanExecution(row, &e) }, no)
 	if err != nil {
 		return Execution{}, fmt.Errorf("lock execution: %w", err)
 	}
@@ -68,10 +68,10 @@ func (t *Tx) LockExecution(no int64) (e Execution, err error) {
 // and locks their rows until the Update is committed. None: all have ended.
 func (t *Tx) LockItems(account, batch int64, limit int) ([]Execution, error) {
 	var list []Execution
-	err := t.c.Query(`SELECT `+executionColumns+` FROM execution e WHERE e.state IN (1, 2, 3, 4) AND e.state <> 0
+	err := t.c.Query(`SELECT `+executionColumns+` FROM execution e WHERE e.state IN (1, 2, 3, 4, 5) AND e.state <> 0
  AND e.account = ?1 AND e.batch = ?2 LIMIT ?3`+t.c.ForUpdate(), func(row Row) error {
 		var e Execution
-		scanExecution(row, &e)
+		t.scanExecution(row, &e)
 		list = append(list, e)
 		return nil
 	}, account, batch, int64(limit))

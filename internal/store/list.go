@@ -79,7 +79,7 @@ func (r *Reader) ListExecutions(f ExecutionFilter) ([]Execution, error) {
 	var list []Execution
 	err := r.c.Query(query, func(row Row) error {
 		var e Execution
-		scanExecution(row, &e)
+		r.scanExecution(row, &e)
 		list = append(list, e)
 		return nil
 	}, args...)

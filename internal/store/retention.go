@@ -34,6 +34,9 @@ func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) 
 		if n == limit {
 			break
 		}
+		if err := t.c.Send("delete labels", `DELETE FROM batch_label WHERE batch = ?1`, batches[0]); err != nil {
+			return n, err
+		}
 		if err := t.change("delete batch", `DELETE FROM batch WHERE no = ?1`, batches[0]); err != nil {
 			return n, err
 		}
@@ -103,6 +106,7 @@ func (t *Tx) deleteExecution(no int64) error {
 		`DELETE FROM timeline_chunk WHERE execution = ?1`,
 		`DELETE FROM input WHERE execution = ?1`,
 		`DELETE FROM child WHERE execution = ?1`,
+		`DELETE FROM label WHERE execution = ?1`,
 	} {
 		if err := t.c.Send("delete what belongs to it", query, no); err != nil {
 			return err

@@ -53,6 +53,7 @@ const (
 	kindCheckpoint = "state of an execution"
 	kindEvent      = "event"
 	kindMatch      = "events that a schedule has collected"
+	kindWaits      = "what an execution waits for"
 	kindReason     = "reason of a cancellation" // of an execution
 	kindBatch      = "reason of the cancellation of a batch"
 	kindDefinition = "definition"

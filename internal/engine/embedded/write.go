@@ -19,11 +19,11 @@ func (s *writeSet) write(tx *store.Tx) error {
 		}
 		s.setNumber(s.row.No)
 	case s.begin || s.stateChanged && s.row.Status != inst.row.Status:
-		if err := tx.SetStatus(inst.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs); err != nil {
+		if err := tx.SetStatus(inst.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs, s.row.Waits); err != nil {
 			return err
 		}
 	case s.stateChanged:
-		if err := tx.SetState(inst.no, s.row.Phase, s.row.State); err != nil {
+		if err := tx.SetState(inst.no, s.row.Phase, s.row.State, s.row.Waits); err != nil {
 			return err
 		}
 	}

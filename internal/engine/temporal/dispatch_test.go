@@ -199,10 +199,10 @@ func TestWokenGoFirst(t *testing.T) {
 	a := w.stage.activities()
 	wake := func(row store.Execution, wakeMs int64) {
 		w.update(func(tx *store.Tx) error {
-			if err := tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1); err != nil {
+			if err := tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1, store.Waits{}); err != nil {
 				return err
 			}
-			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateReady, wakeMs)
+			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateReady, wakeMs, store.Waits{})
 			return err
 		})
 	}

@@ -42,7 +42,7 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 		if err != nil {
 			return err
 		}
-		now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs())
+		now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs(), store.Waits{})
 		return err
 	})
 	if err != nil {

@@ -99,7 +99,9 @@ func TestGrants(t *testing.T) {
 			if len(calls) != 0 {
 				t.Error("a grant of another state report let it run")
 			}
-			o.update(func(tx *store.Tx) error { return tx.SetState(a.No, chargehand.Running, store.StateActive) })
+			o.update(func(tx *store.Tx) error {
+				return tx.SetState(a.No, chargehand.Running, store.StateActive, store.Waits{})
+			})
 			grant(message{No: 2, Kind: kindGrant, Report: 2})()
 			grant(message{No: 2, Kind: kindGrant, Report: 2})()
 		}, 3*time.Second)
@@ -109,7 +111,9 @@ func TestGrants(t *testing.T) {
 			if len(calls) != 1 {
 				t.Errorf("%d calls before the second grant", len(calls))
 			}
-			o.update(func(tx *store.Tx) error { return tx.SetState(a.No, chargehand.Running, store.StateActive) })
+			o.update(func(tx *store.Tx) error {
+				return tx.SetState(a.No, chargehand.Running, store.StateActive, store.Waits{})
+			})
 			// A database that was restored gives a number out again.
 			grant(message{No: 2, Kind: kindGrant, Report: 4})()
 		}, 7*time.Second)

@@ -117,7 +117,7 @@ func TestOneSlotIsShared(t *testing.T) {
 		}
 		count[list[0].row.Environment]++
 		w.update(func(tx *store.Tx) error {
-			_, err := tx.ReportState(list[0].Execution, 1, chargehand.Waiting, store.StateParked, 0)
+			_, err := tx.ReportState(list[0].Execution, 1, chargehand.Waiting, store.StateParked, 0, store.Waits{})
 			return err
 		})
 	}
@@ -180,7 +180,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	rows := w.accept(w.slots)
 	w.update(func(tx *store.Tx) error {
 		for _, row := range rows {
-			if err := tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1); err != nil {
+			if err := tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1, store.Waits{}); err != nil {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	w.start(0)
 	for _, row := range rows[:freed] {
 		w.update(func(tx *store.Tx) error {
-			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateParked, 0)
+			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateParked, 0, store.Waits{})
 			return err
 		})
 		w.notify()
@@ -223,7 +223,7 @@ func TestAskedSlotsShareACount(t *testing.T) {
 	rows := w.accept(countsFreely + 100)
 	run := func(row store.Execution, state store.ExecutionState) func(tx *store.Tx) error {
 		return func(tx *store.Tx) error {
-			return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, state, 1)
+			return tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, state, 1, store.Waits{})
 		}
 	}
 	w.update(func(tx *store.Tx) error {

@@ -107,7 +107,7 @@ func batchStatus(f *fixture) {
 		b, items := f.batch(len(c.ends))
 		for i := range items { // the first start counts
 			f.update(func(tx *store.Tx) error {
-				return tx.SetStatus(items[i].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+10+int64(i))
+				return tx.SetStatus(items[i].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+10+int64(i), store.Waits{})
 			})
 		}
 		if got := f.batchByNo(b.No); got.Status != chargehand.BatchRunning || got.StartedMs != startMs+10 || got.FinishedMs != 0 {
@@ -209,7 +209,7 @@ func queuedItems(f *fixture) {
 	}
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[2].No, startMs+1, "1")
-		return errors.Join(err, tx.SetState(items[0].No, chargehand.Running, store.StateActive))
+		return errors.Join(err, tx.SetState(items[0].No, chargehand.Running, store.StateActive, store.Waits{}))
 	})
 	if got := f.queuedNow(b.No, 9); !reflect.DeepEqual(got, []int64{1, 3, 4, 5}) {
 		f.Errorf("queued %v, want those that are neither active nor ended", got)
@@ -246,7 +246,7 @@ func cancelQueued(f *fixture) {
 	b, items := f.batch(5)
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[0].No, startMs+1, "1")
-		return errors.Join(err, tx.SetStatus(items[1].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+1),
+		return errors.Join(err, tx.SetStatus(items[1].No, chargehand.Processing, chargehand.Running, store.StateActive, startMs+1, store.Waits{}),
 			markCancelled(tx, b.No))
 	})
 	want := [][]chargehand.ExecutionID{{items[2].ID, items[3].ID}, {items[4].ID}, nil}
@@ -339,8 +339,8 @@ func batchCounts(f *fixture) {
 	b, items := f.batch(9)
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, items[0].No, startMs, "1")
-		return errors.Join(err, tx.SetState(items[1].No, chargehand.Running, store.StateActive), tx.SetState(items[2].No, chargehand.Running, store.StateActive),
-			tx.SetState(items[3].No, chargehand.Waiting, store.StateParked), tx.SetState(items[4].No, chargehand.Running, store.StateReady))
+		return errors.Join(err, tx.SetState(items[1].No, chargehand.Running, store.StateActive, store.Waits{}), tx.SetState(items[2].No, chargehand.Running, store.StateActive, store.Waits{}),
+			tx.SetState(items[3].No, chargehand.Waiting, store.StateParked, store.Waits{}), tx.SetState(items[4].No, chargehand.Running, store.StateReady, store.Waits{}))
 	})
 	f.view(func(r *store.Reader) error {
 		got, err := r.CountItems(b.No)

@@ -55,6 +55,7 @@ func executionRoundTrip(f *fixture) {
 		e.Status, e.Phase, e.State = chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked
 		setID(f, &e.RetryOf, startMs-1)
 		e.Trace, e.Starter = bytes.Repeat([]byte{0xa7}, 25), 9
+		e.Cause, e.CauseID, e.Root, e.StartMs = store.CauseEvent, "event 7", 10, startMs+11
 		f.insert(&e)
 		f.view(func(r *store.Reader) error {
 			byID, err1 := r.ExecutionByID(5, chargehand.Test, e.ID)
@@ -109,16 +110,16 @@ func executionNumbersAscend(f *fixture) {
 func executionMoves(f *fixture) {
 	no := f.inserted()
 	f.update(func(tx *store.Tx) error {
-		return tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs+5)
+		return tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs+5, store.Waits{})
 	})
 	f.update(func(tx *store.Tx) error {
-		return tx.SetStatus(no, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, startMs+9)
+		return tx.SetStatus(no, chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked, startMs+9, store.Waits{})
 	})
 	e := f.byNo(no)
 	if e.Status != chargehand.HumanInTheLoop || e.Phase != chargehand.Waiting || e.State != store.StateParked || e.StartedMs != startMs+5 {
 		f.Errorf("after two moves: %+v, want the second status and the first start", e)
 	}
-	f.update(func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateReady) })
+	f.update(func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateReady, store.Waits{}) })
 	e = f.byNo(no)
 	if e.Status != chargehand.HumanInTheLoop || e.Phase != chargehand.Running || e.State != store.StateReady {
 		f.Errorf("after SetRun: %+v", e)
@@ -132,9 +133,9 @@ func finalIsFinal(f *fixture) {
 		"finish": func(tx *store.Tx) error { _, err := finish(tx, no, startMs+2, `"second"`); return err },
 		"fault":  func(tx *store.Tx) error { _, err := fault(tx, no, startMs+2); return err },
 		"set running": func(tx *store.Tx) error {
-			return tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, 1)
+			return tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, 1, store.Waits{})
 		},
-		"set run": func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateActive) },
+		"set run": func(tx *store.Tx) error { return tx.SetState(no, chargehand.Running, store.StateActive, store.Waits{}) },
 	}
 	for name, attempt := range attempts {
 		f.update(func(tx *store.Tx) error { // the error is for the caller to see: the rest continues
@@ -282,9 +283,13 @@ func executionWrongCalls(f *fixture) {
 	item := f.execution(startMs)
 	item.Status, item.State, item.FinishedMs, item.Batch = chargehand.Finished, store.StateEnded, 1, 1
 	calls := map[string]func(*store.Tx) error{
-		"state ended":          func(tx *store.Tx) error { return tx.SetStatus(no, chargehand.Processing, 1, store.StateEnded, 1) },
-		"final status running": func(tx *store.Tx) error { return tx.SetStatus(no, chargehand.Errored, 1, store.StateActive, 1) },
-		"SetRun ended":         func(tx *store.Tx) error { return tx.SetState(no, 1, store.StateEnded) },
+		"state ended": func(tx *store.Tx) error {
+			return tx.SetStatus(no, chargehand.Processing, 1, store.StateEnded, 1, store.Waits{})
+		},
+		"final status running": func(tx *store.Tx) error {
+			return tx.SetStatus(no, chargehand.Errored, 1, store.StateActive, 1, store.Waits{})
+		},
+		"SetRun ended": func(tx *store.Tx) error { return tx.SetState(no, 1, store.StateEnded, store.Waits{}) },
 		"finish, not final": func(tx *store.Tx) error {
 			_, err := tx.FinishExecution(no, chargehand.Processing, 1, 1, 1, &store.Outcome{})
 			return err
@@ -424,11 +429,11 @@ func counted(f *fixture) {
 			f.Errorf("queued by workflow %v, want %v", queued, want)
 		}
 		unfinished, err2 := r.CountUnfinished()
-		if want := (store.StateCounts{0, 10, 3, 4, 3}); unfinished != want {
+		if want := (store.StateCounts{0, 10, 3, 4, 3, 0}); unfinished != want {
 			f.Errorf("unfinished %v, want %v", unfinished, want)
 		}
 		bounded, err3 := r.CountUnfinishedAtMost(4)
-		if want := (store.StateCounts{0, 4, 3, 4, 3}); bounded != want {
+		if want := (store.StateCounts{0, 4, 3, 4, 3, 0}); bounded != want {
 			f.Errorf("unfinished, at most 4 each, %v, want %v", bounded, want)
 		}
 		return errors.Join(err1, err2, err3)
@@ -440,7 +445,7 @@ func inputAside(f *fixture) {
 	e.Input = inline(string(bytes.Repeat([]byte("z"), 100_000)))
 	f.insert(&e)
 	f.update(func(tx *store.Tx) error {
-		return tx.SetStatus(e.No, chargehand.Processing, chargehand.Running, store.StateActive, startMs)
+		return tx.SetStatus(e.No, chargehand.Processing, chargehand.Running, store.StateActive, startMs, store.Waits{})
 	})
 	if got := f.byNo(e.No); !bytes.Equal(got.Input.Inline, e.Input.Inline) || got.Input.Size != 100_000 {
 		f.Errorf("input has %d bytes after a move", len(got.Input.Inline))

@@ -36,7 +36,7 @@ func clearly(more string) []byte { return []byte(`{"x":"` + clear + more + `"}`)
 var sealedColumns = []string{
 	"execution.input", "input.data", "outcome.output", "outcome.fault", "outcome.timeline", "journal.event", "checkpoint.state",
 	"timeline_chunk.data", "event.data", "schedule_match.state", "outbox.reason", "batch.reason", "definition.source", "definition.resources",
-	"audit.changes",
+	"audit.changes", "execution.waits",
 }
 
 func sealedNothingInClear(f *fixture) {
@@ -60,6 +60,7 @@ func sealedNothingInClear(f *fixture) {
 			tx.AppendTimelineChunk(small.No, clearly("1")), tx.PutTimelineChunk(small.No, 2, clearly("2")),
 			tx.InsertOutboxMessage(&store.OutboxMessage{Execution: small.No, Kind: store.OutboxCancel, Reason: clear}),
 			tx.PutMatch(schedule),
+			tx.SetState(small.No, chargehand.Waiting, store.StateParked, store.Waits{Kind: store.WaitEvent, Types: []string{clear}}),
 			tx.InsertAudit(&entry),
 			tx.PutDefinition(&store.Definition{Account: 1, Digest: make([]byte, 32), MediaType: "x/y", Source: clearly("d"), Resources: clearly("r")}),
 		)
@@ -91,6 +92,9 @@ func sealedNothingInClear(f *fixture) {
 		e, err := r.ExecutionByNo(large.No)
 		if err != nil || !bytes.Equal(e.Input.Inline, large.Input.Inline) {
 			f.Errorf("input %q, %v", e.Input.Inline, err)
+		}
+		if e, err := r.ExecutionByNo(small.No); err != nil || e.Waits.Kind != store.WaitEvent || e.Waits.Types[0] != clear {
+			f.Errorf("it waits for %+v, %v", e.Waits, err)
 		}
 		chunks, err := r.TimelineChunks(small.No)
 		if err != nil || len(chunks) != 2 || !bytes.Equal(chunks[1], clearly("2")) {

@@ -31,7 +31,7 @@ func RunSealed(t *testing.T, open Open, sealer store.Sealer) {
 }
 
 // sealing are the groups whose rows are sealed.
-var sealing = []string{"execution", "journal", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage"}
+var sealing = []string{"execution", "waits", "journal", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage"}
 
 // RunAgain runs the suite on a database whose statements are those of one that Run has seen, and whose commits are
 // made in another way. Groups that commit as others do have their turn with CHARGEHAND_FULL.
@@ -52,7 +52,7 @@ func only(names []string) []group {
 func groups() []group {
 	return []group{
 		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"timer", timerTests},
-		{"batch", batchTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
+		{"batch", batchTests}, {"waits", waitsTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},

@@ -382,17 +382,26 @@ CREATE TABLE execution (
     starter     BIGINT NOT NULL DEFAULT 0, -- limits of the key that started it; 0: none
     started_by  BIGINT NOT NULL DEFAULT 0, -- API key whose request has started it; below 0: the person; 0: no request
     bytes       BIGINT NOT NULL DEFAULT 0, -- of input and output, as they are counted in usage_sum
+    root        BIGINT NOT NULL DEFAULT 0, -- of its tree, if another execution has started it
+    start_ms    BIGINT NOT NULL DEFAULT 0, -- before then it does not start
+    error_hash  BIGINT NOT NULL DEFAULT 0, -- of the detail of its fault without what differs from case to case
     environment SMALLINT NOT NULL,
     machine     SMALLINT NOT NULL,         -- revision of the machine that it started under
     status      SMALLINT NOT NULL,         -- chargehand.Status
     phase       SMALLINT NOT NULL,         -- chargehand.Phase
-    state       SMALLINT NOT NULL,         -- store.ExecutionState: 0 ended, 1 queued, 2 ready, 3 active, 4 parked
+    state       SMALLINT NOT NULL,         -- store.ExecutionState: 0 ended, 1 queued, 2 ready, 3 active, 4 parked, 5 delayed
+    cause       SMALLINT NOT NULL DEFAULT 0, -- store.Cause, where no other column says it
+    parked      SMALLINT NOT NULL DEFAULT 0, -- store.WaitKind: what it waits for; 0: for nothing, or for a slot
     id          BYTEA NOT NULL UNIQUE CHECK (length(id) = 16),
     item_id     TEXT COLLATE "C",
     input       BYTEA,                     -- up to 1 KiB; a larger one is in table input or in a blob
     input_blob  BYTEA,
     retry_of    BYTEA,                     -- id of the execution that it repeats
     trace       BYTEA,                     -- trace context of the request that led to it, if that was recorded
+    cause_id    TEXT COLLATE "C",          -- id of what has caused it
+    waits       BYTEA,                     -- more of what it waits for, as JSON
+    error_code  TEXT COLLATE "C",          -- of its fault
+    error_at    TEXT COLLATE "C",          -- the task of its fault, as a JSON pointer; NULL: none
     CHECK ((state = 0) = (status >= 4))
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 -- ListExecutions of an environment. Here and in the next two indexes, the status comes before the id, so that one
@@ -413,8 +422,30 @@ CREATE INDEX execution_queued ON execution (account, environment, workflow, no) 
 CREATE INDEX execution_test ON execution (account, environment, state) WHERE state = 3 AND environment = 2;
 -- ListExecutions of what a person has started.
 CREATE INDEX execution_person ON execution (started_by, environment, status, id) WHERE started_by < 0;
+-- ListExecutions of those that have failed with a code.
+CREATE INDEX execution_error ON execution (account, environment, error_code, id) WHERE error_code IS NOT NULL;
+-- ListExecutions of those that wait for something.
+CREATE INDEX execution_parked ON execution (account, environment, parked, id) WHERE parked <> 0;
+-- ListExecutions of those that an execution has started, directly or through others.
+CREATE INDEX execution_tree ON execution (root, id) WHERE root <> 0;
+-- StartDelayed, NextDelayedMs.
+CREATE INDEX execution_delayed ON execution (start_ms, no) WHERE state = 5;
 -- DeleteEnded.
 CREATE INDEX execution_ended ON execution (environment, finished_ms) WHERE state = 0 AND batch = 0;
+
+-- A row is a label of an execution. The items of a batch have those of the batch, too, which are in batch_label. Account,
+-- environment and id are copies of those of the execution: a list reads one index.
+CREATE TABLE label (
+    execution   BIGINT NOT NULL,
+    account     BIGINT NOT NULL,
+    environment SMALLINT NOT NULL,
+    name        TEXT COLLATE "C" NOT NULL,
+    value       TEXT COLLATE "C" NOT NULL,
+    id          BYTEA NOT NULL,
+    PRIMARY KEY (execution, name)
+);
+-- ListExecutions by label.
+CREATE INDEX label_value ON label (account, environment, name, value, id);
 
 -- A row is the input of an execution, if it has more than 1 KiB and is not in a blob.
 CREATE TABLE input (
@@ -544,6 +575,19 @@ CREATE INDEX batch_started ON batch (started_by, workflow, environment, id) WHER
 CREATE INDEX batch_active ON batch (no) WHERE status < 3;
 -- DeleteEnded.
 CREATE INDEX batch_ended ON batch (environment, finished_ms) WHERE status >= 3;
+
+-- A row is a label of a batch, which its items have.
+CREATE TABLE batch_label (
+    batch       BIGINT NOT NULL,
+    account     BIGINT NOT NULL,
+    environment SMALLINT NOT NULL,
+    name        TEXT COLLATE "C" NOT NULL,
+    value       TEXT COLLATE "C" NOT NULL,
+    last_id     BYTEA NOT NULL,            -- of its last item
+    PRIMARY KEY (batch, name)
+);
+-- ListExecutions by label.
+CREATE INDEX batch_label_value ON batch_label (account, environment, name, value, last_id);
 
 -- A row is the answer to a request with an Idempotency-Key.
 CREATE TABLE idempotency (

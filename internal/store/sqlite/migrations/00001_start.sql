@@ -371,7 +371,7 @@ CREATE TABLE execution (
     item_id     TEXT,
     status      INTEGER NOT NULL,           -- chargehand.Status
     phase       INTEGER NOT NULL,           -- chargehand.Phase
-    state       INTEGER NOT NULL,           -- store.ExecutionState: 0 ended, 1 queued, 2 ready, 3 active, 4 parked
+    state       INTEGER NOT NULL,           -- store.ExecutionState: 0 ended, 1 queued, 2 ready, 3 active, 4 parked, 5 delayed
     report      INTEGER NOT NULL DEFAULT 0, -- number of the last state that its workflow reported (ReportState)
     ready_ms    INTEGER NOT NULL DEFAULT 0, -- when it became ready; 0: it is not ready
     started_ms  INTEGER NOT NULL,
@@ -384,6 +384,15 @@ CREATE TABLE execution (
     trace       BLOB,                       -- trace context of the request that led to it, if that was recorded
     started_by  INTEGER NOT NULL DEFAULT 0, -- API key whose request has started it; below 0: the person; 0: no request
     bytes       INTEGER NOT NULL DEFAULT 0, -- of input and output, as they are counted in usage_sum
+    cause       INTEGER NOT NULL DEFAULT 0, -- store.Cause, where no other column says it
+    cause_id    TEXT,                       -- id of what has caused it
+    root        INTEGER NOT NULL DEFAULT 0, -- of its tree, if another execution has started it
+    start_ms    INTEGER NOT NULL DEFAULT 0, -- before then it does not start
+    parked      INTEGER NOT NULL DEFAULT 0, -- store.WaitKind: what it waits for; 0: for nothing, or for a slot
+    waits       BLOB,                       -- more of what it waits for, as JSON
+    error_code  TEXT,                       -- of its fault
+    error_at    TEXT,                       -- the task of its fault, as a JSON pointer; NULL: none
+    error_hash  INTEGER NOT NULL DEFAULT 0, -- of the detail of its fault without what differs from case to case
     CHECK ((state = 0) = (status >= 4))
 ) STRICT;
 -- ListExecutions of an environment. Here and in the next two indexes, the status comes before the id, so that one
@@ -404,8 +413,30 @@ CREATE INDEX execution_queued ON execution (account, environment, workflow) WHER
 CREATE INDEX execution_test ON execution (account, environment, state) WHERE state = 3 AND environment = 2;
 -- ListExecutions of what a person has started.
 CREATE INDEX execution_person ON execution (started_by, environment, status, id) WHERE started_by < 0;
+-- ListExecutions of those that have failed with a code.
+CREATE INDEX execution_error ON execution (account, environment, error_code, id) WHERE error_code IS NOT NULL;
+-- ListExecutions of those that wait for something.
+CREATE INDEX execution_parked ON execution (account, environment, parked, id) WHERE parked <> 0;
+-- ListExecutions of those that an execution has started, directly or through others.
+CREATE INDEX execution_tree ON execution (root, id) WHERE root <> 0;
+-- StartDelayed, NextDelayedMs.
+CREATE INDEX execution_delayed ON execution (start_ms) WHERE state = 5;
 -- DeleteEnded.
 CREATE INDEX execution_ended ON execution (environment, finished_ms) WHERE state = 0 AND batch = 0;
+
+-- A row is a label of an execution. The items of a batch have those of the batch, too, which are in batch_label. Account,
+-- environment and id are copies of those of the execution: a list reads one index.
+CREATE TABLE label (
+    execution   INTEGER NOT NULL,
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    id          BLOB NOT NULL,
+    PRIMARY KEY (execution, name)
+) STRICT, WITHOUT ROWID;
+-- ListExecutions by label.
+CREATE INDEX label_value ON label (account, environment, name, value, id);
 
 -- A row is the input of an execution, if it has more than 1 KiB and is not in a blob.
 CREATE TABLE input (
@@ -535,6 +566,19 @@ CREATE INDEX batch_started ON batch (started_by, workflow, environment, id) WHER
 CREATE INDEX batch_active ON batch (no) WHERE status < 3;
 -- DeleteEnded.
 CREATE INDEX batch_ended ON batch (environment, finished_ms) WHERE status >= 3;
+
+-- A row is a label of a batch, which its items have.
+CREATE TABLE batch_label (
+    batch       INTEGER NOT NULL,
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    last_id     BLOB NOT NULL,    -- of its last item
+    PRIMARY KEY (batch, name)
+) STRICT, WITHOUT ROWID;
+-- ListExecutions by label.
+CREATE INDEX batch_label_value ON batch_label (account, environment, name, value, last_id);
 
 -- A row is the answer to a request with an Idempotency-Key.
 CREATE TABLE idempotency (
