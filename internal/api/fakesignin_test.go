@@ -89,7 +89,7 @@ func (f *fakeSignIn) RedeemDevice(context.Context, string) (*signin.Redeemed, er
 		return nil, f.fail
 	}
 	s, err := f.session(signin.Client{})
-	return &signin.Redeemed{Person: s.Person, Account: s.Account, Keys: []signin.IssuedKey{{ID: keyID, Environment: chargehand.Live, Key: goodKey, ExpiresAt: moment0}}}, err
+	return &signin.Redeemed{Person: s.Person, Account: s.Account, Keys: []signin.IssuedKey{{ID: keyID, Environment: chargehand.Live, Key: goodKey, Scopes: []string{"executions:create"}, ExpiresAt: moment0}}}, err
 }
 func (f *fakeSignIn) BeginPasskeySignIn(from signin.Client) (signin.Ceremony, error) {
 	f.from = from

@@ -92,7 +92,7 @@ func anyValue(table store.Table, column store.Column, n int64) any {
 		return 4 - 3*(n%2)
 	case column.Name == "refs":
 		return int64(0)
-	case column.Name == "id", column.Name == "dedupe", column.Name == "digest" && column.Kind == store.KindBytes, strings.HasSuffix(column.Name, "hash"), column.Name == "credential", column.Name == "summed", table.Name == "sign_in_delay" && column.Kind == store.KindBytes:
+	case column.Name == "id", column.Name == "dedupe", column.Name == "digest" && column.Kind == store.KindBytes, strings.HasSuffix(column.Name, "hash") && column.Kind == store.KindBytes, column.Name == "credential", column.Name == "summed", table.Name == "sign_in_delay" && column.Kind == store.KindBytes:
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", table.Name, n))
 		if column.Name == "id" || column.Name == "dedupe" {
 			return sum[:16]
