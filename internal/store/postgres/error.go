@@ -10,11 +10,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Errors of Open, TryOwn and AwaitOwner.
+// Errors of Open, TryOwn and AwaitOwner, beside those of dialect.
 var (
-	ErrNewer = errors.New("the database was written by a newer version of chargehand")
-	// ErrOlder: in Shared mode, the schema would have to change under an owner.
-	ErrOlder = errors.New("the database is in use by an older version of chargehand")
 	// ErrOwned: a process in Owner mode drives the executions.
 	ErrOwned = errors.New("a server with the embedded engine works on the database: stop it first")
 	// ErrLost: another process has owned the database in the meantime, or may have. What this
@@ -22,10 +19,7 @@ var (
 	ErrLost = errors.New("the ownership of the database is lost")
 )
 
-var (
-	errClosed   = fmt.Errorf("%w: the database is closed", store.ErrUnavailable)
-	errNotOwner = fmt.Errorf("%w: this process does not own the database", store.ErrUnavailable)
-)
+var errNotOwner = fmt.Errorf("%w: this process does not own the database", store.ErrUnavailable)
 
 // mapError turns an error of the server or of the connection into one of the store's
 // sentinels, where there is one, and keeps its text. Other errors pass through.

@@ -4,22 +4,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
-// request is one Update, or maintenance that runs between two commits.
-type request struct {
-	update   func(store.Conn) error
-	maintain func(*worker) error
-	err      error
-	counts   []store.UsageChange // of an update that has succeeded
-	done     chan error
-}
+// request is one Update, or maintenance.
+type request = dialect.Request[*worker]
 
 // group runs requests in one transaction. At first it does so without savepoints, which cost
 // PostgreSQL a number of a transaction each: when one must be undone that has written, all
@@ -78,13 +72,13 @@ func (g *group) run(setting string) error {
 	g.session.pending = append(g.session.pending, g.marked)
 	written := false
 	for i, r := range g.requests {
-		if r.err = nil; g.session.dead != nil {
+		if r.Err = nil; g.session.dead != nil {
 			return g.session.dead
 		}
 		if err := g.one(i, r); err != nil {
 			return err
 		}
-		written = written || r.err == nil
+		written = written || r.Err == nil
 	}
 	g.current = ofGroup
 	if !written {
@@ -93,15 +87,15 @@ func (g *group) run(setting string) error {
 	return g.commit()
 }
 
-// one runs a request. Its own error is in r.err.
+// one runs a request. Its own error is in r.Err.
 func (g *group) one(i int, r *request) error {
 	g.current = i
 	if g.careful {
 		g.session.control("SAVEPOINT one", i)
 	}
 	c := &conn{texts: g.texts, owner: i, session: g.session, flush: g.flush, ahead: g.ahead}
-	r.err = call(c, r.update)
-	r.counts = c.counts
+	r.Err = dialect.Call(c, r.Update, &c.failed)
+	r.Counts = c.counts
 	if g.session.dead != nil {
 		return g.session.dead
 	}
@@ -109,14 +103,14 @@ func (g *group) one(i int, r *request) error {
 	if errors.As(c.cause, &aborted) {
 		return aborted
 	}
-	if r.err == nil {
+	if r.Err == nil {
 		if g.careful {
 			g.session.control("RELEASE one", i)
 		}
 		return nil
 	}
 	if c.cause != nil && again(c.cause) {
-		r.err = fmt.Errorf("%w: %w", errAgain, r.err)
+		r.Err = fmt.Errorf("%w: %w", errAgain, r.Err)
 	}
 	unsent := g.drop(i)
 	switch {
@@ -141,20 +135,6 @@ func refused(err error) bool {
 
 // errAgain marks what may succeed in a transaction of its own.
 var errAgain = errors.New("lost against another update")
-
-// call runs fn. A panic in it is an error of this Update only, and a failure of the
-// storage is one even if fn has ignored it.
-func call(c *conn, fn func(store.Conn) error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("update panicked: %v\n%s", v, debug.Stack())
-		}
-	}()
-	if err := fn(c); err != nil {
-		return err
-	}
-	return c.failed
-}
 
 // drop takes what a request has put off out of the next batch, and reports whether its
 // savepoint was among it: then there is nothing to undo.
@@ -208,8 +188,8 @@ func (g *group) flush() (*entry, error) {
 // again.
 func (g *group) undoEarlier(failed *entry, err error, rest []*entry) {
 	r := g.requests[failed.owner]
-	if r.err = mapError(fmt.Errorf("%s: %w", failed.what, err)); again(err) {
-		r.err = fmt.Errorf("%w: %w", errAgain, r.err)
+	if r.Err = mapError(fmt.Errorf("%s: %w", failed.what, err)); again(err) {
+		r.Err = fmt.Errorf("%w: %w", errAgain, r.Err)
 	}
 	g.session.pending = nil
 	if g.alone {
@@ -293,8 +273,8 @@ func (g *group) writeUsage() error {
 // counts is what the requests that have succeeded so far have counted.
 func (g *group) counts() (counts []store.UsageChange) {
 	for _, r := range g.requests {
-		if r.err == nil {
-			counts = append(counts, r.counts...)
+		if r.Err == nil {
+			counts = append(counts, r.Counts...)
 		}
 	}
 	return counts
@@ -308,7 +288,7 @@ func (m *mark) usageNo() int64 {
 
 func (g *group) anyWritten() bool {
 	for _, r := range g.requests {
-		if r.err == nil {
+		if r.Err == nil {
 			return true
 		}
 	}

@@ -5,49 +5,27 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// schema is the migrations that a binary knows. Their number is the version that they lead to. Numbers ascend and may
-// have gaps, because several changes of the schema can be in the making at a time.
-type schema struct {
-	files  fs.FS
-	target int64
-}
+// schema is the migrations that this binary knows.
+type schema struct{ dialect.Schema }
 
 func knownSchema() (schema, error) {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return schema{}, err
-	}
-	return newSchema(files)
+	known, err := dialect.NewSchema(migrationFiles, "migrations")
+	return schema{known}, err
 }
 
-func newSchema(files fs.FS) (schema, error) {
-	names, err := fs.Glob(files, "*.sql")
-	if err != nil {
-		return schema{}, err
-	}
-	known := schema{files: files}
-	for _, name := range names {
-		number, err := goose.NumericComponent(name)
-		if err != nil {
-			return schema{}, fmt.Errorf("read the migrations: %w", err)
-		}
-		known.target = max(known.target, number)
-	}
-	return known, nil
-}
-
-// pending reports whether the database needs migrations. Errors: ErrNewer.
+// pending reports whether the database needs migrations. Errors: dialect.ErrNewer.
 func (k schema) pending(s *session) (bool, error) {
 	r, err := s.ask("SELECT CASE WHEN to_regclass('goose_db_version') IS NULL THEN 0 ELSE 1 END")
 	if err == nil && r.Int(0) == 1 {
@@ -56,11 +34,7 @@ func (k schema) pending(s *session) (bool, error) {
 	if err != nil {
 		return false, mapError(err)
 	}
-	current := r.Int(0)
-	if current > k.target {
-		return false, fmt.Errorf("%w (schema %d, this one knows %d): use that version, or restore a dump made before it", ErrNewer, current, k.target)
-	}
-	return current < k.target, nil
+	return k.Pending(r.Int(0), "dump")
 }
 
 // migrate brings the schema up to date, each migration in a transaction of its own. A
@@ -80,7 +54,7 @@ func (k schema) migrate(ctx context.Context, db *DB, current *session) error {
 	if pending, err := k.pending(s); err != nil || !pending {
 		return err
 	}
-	db.options.Logger.Info("bringing the schema of the database up to date", "to", k.target)
+	db.options.Logger.Info("bringing the schema of the database up to date", "to", k.Target)
 	return k.apply(ctx, db)
 }
 
@@ -104,7 +78,7 @@ func (k schema) lock(ctx context.Context, s *session) error {
 	}
 }
 
-func (k schema) apply(ctx context.Context, db *DB) (err error) {
+func (k schema) apply(ctx context.Context, db *DB) error {
 	config, err := pgx.ParseConfig(db.options.URL)
 	if err != nil {
 		return errors.New("--database-url is not understood") // Open has parsed it before
@@ -112,18 +86,5 @@ func (k schema) apply(ctx context.Context, db *DB) (err error) {
 	config.DialFunc, config.ConnectTimeout = db.config.DialFunc, db.config.ConnectTimeout
 	config.RuntimeParams["application_name"] = "chargehand migration"
 	config.RuntimeParams["lock_timeout"] = "30s"
-	sql := stdlib.OpenDB(*config)
-	defer func() { err = errors.Join(err, sql.Close()) }()
-	sql.SetMaxOpenConns(1)
-	provider, err := goose.NewProvider(goose.DialectPostgres, sql, k.files,
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Hour)
-	defer cancel()
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", mapError(err))
-	}
-	return nil
+	return k.Apply(ctx, goose.DialectPostgres, stdlib.OpenDB(*config), mapError)
 }

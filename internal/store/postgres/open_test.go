@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
@@ -68,7 +69,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	}
 	for _, mode := range []postgres.Mode{postgres.Owner, postgres.Shared} {
 		_, err := postgres.Open(t.Context(), postgres.Options{URL: address, Mode: mode})
-		if !errors.Is(err, postgres.ErrNewer) || !strings.Contains(err.Error(), "schema 9999") {
+		if !errors.Is(err, dialect.ErrNewer) || !strings.Contains(err.Error(), "schema 9999") {
 			t.Errorf("mode %d: %v, want ErrNewer with the number", mode, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 // ownerLock and migrationLock are the first halves of advisory locks; the second is the
@@ -52,7 +53,7 @@ func (db *DB) Lost() <-chan struct{} { return db.owner.lost }
 
 // TryOwn takes the lock of the database, if it is free, and brings the schema up to
 // date. It returns false, without an error, while another process is the owner. Errors:
-// ErrNewer; ErrLost, when this DB has been the owner before; store.ErrUnavailable.
+// dialect.ErrNewer; ErrLost, when this DB has been the owner before; store.ErrUnavailable.
 func (db *DB) TryOwn(ctx context.Context) (bool, error) {
 	o := db.owner
 	if db.options.Mode != Owner {
@@ -75,7 +76,7 @@ func (db *DB) TryOwn(ctx context.Context) (bool, error) {
 		s.close()
 		return false, wrap("own database", err)
 	}
-	err = db.writer.do(ctx, &request{maintain: func(w *worker) error {
+	err = db.writer.Do(ctx, &request{Maintain: func(w *worker) error {
 		w.drop()
 		w.session = s
 		o.owned.Store(true)
@@ -101,7 +102,7 @@ func (db *DB) AwaitOwner(ctx context.Context) error {
 			return ctx.Err()
 		case ok:
 			return nil
-		case err != nil && (errors.Is(err, ErrLost) || errors.Is(err, errClosed) || !errors.Is(err, store.ErrUnavailable)):
+		case err != nil && (errors.Is(err, ErrLost) || errors.Is(err, dialect.ErrClosed) || !errors.Is(err, store.ErrUnavailable)):
 			return err
 		case err != nil && !warned:
 			warned = true

@@ -4,22 +4,17 @@ import (
 	"context"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
-// pool holds the sessions that read. Each place is a token in a channel: a session, or nil
-// where none has been opened yet, or the last one was lost.
+// pool holds the sessions that read.
 type pool struct {
-	db     *DB
-	tokens chan *session
-	closed chan struct{}
+	dialect.Places[session]
+	db *DB
 }
 
 func newPool(db *DB, size int) *pool {
-	p := &pool{db: db, tokens: make(chan *session, size), closed: make(chan struct{})}
-	for range size {
-		p.tokens <- nil
-	}
-	return p
+	return &pool{Places: dialect.NewPlaces[session](size), db: db}
 }
 
 const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -27,22 +22,9 @@ const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 // view runs fn on a snapshot, which the first statement takes. The transaction is begun
 // together with that statement.
 func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
-	if err := ctx.Err(); err != nil {
+	s, err := p.Take(ctx)
+	if err != nil {
 		return err
-	}
-	var s *session
-	select {
-	case <-p.closed:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	case s = <-p.tokens:
-	}
-	select {
-	case <-p.closed:
-		p.tokens <- s
-		return errClosed
-	default:
 	}
 	begun := false
 	defer func() {
@@ -54,7 +36,6 @@ func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
 	}()
 	fresh := s == nil
 	if fresh {
-		var err error
 		if s, err = p.db.connectAs(ctx, p.db.reading); err != nil {
 			return err
 		}
@@ -100,15 +81,5 @@ func (p *pool) put(s *session) {
 		s.close()
 		s = nil
 	}
-	p.tokens <- s
-}
-
-// close waits for running Views and closes the sessions. It is called once.
-func (p *pool) close() {
-	close(p.closed)
-	for range cap(p.tokens) {
-		if s := <-p.tokens; s != nil {
-			s.close()
-		}
-	}
+	p.Tokens <- s
 }

@@ -26,7 +26,6 @@ type DB struct {
 	owner   *ownership
 	trips   atomic.Int64
 	once    sync.Once
-	closed  chan struct{}
 }
 
 var _ store.DB = (*DB)(nil)
@@ -36,7 +35,7 @@ const oldest = 14
 
 // Open connects to a database. In Shared mode it brings the schema up to date; in Owner
 // mode TryOwn or AwaitOwner does, and until then Update returns store.ErrUnavailable.
-// Errors: ErrNewer; in Shared mode also ErrOlder and ErrOwned; store.ErrUnavailable, also for a
+// Errors: dialect.ErrNewer; in Shared mode also dialect.ErrOlder and ErrOwned; store.ErrUnavailable, also for a
 // server that does not let us in; a URL that is not understood.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	o.fill()
@@ -49,7 +48,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{options: o, config: config, reading: reading(config), schema: known, closed: make(chan struct{})}
+	db := &DB{options: o, config: config, reading: reading(config), schema: known}
 	db.owner = &ownership{db: db, lost: make(chan struct{})}
 	if err := db.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -158,7 +157,7 @@ func (m mark) read(s *session) (committed, known bool) {
 
 // Update implements store.DB.
 func (db *DB) Update(ctx context.Context, fn func(store.Conn) error) error {
-	return db.writer.do(ctx, &request{update: fn})
+	return db.writer.Do(ctx, &request{Update: fn})
 }
 
 // View implements store.DB.
@@ -166,19 +165,10 @@ func (db *DB) View(ctx context.Context, fn func(store.Conn) error) error {
 	return db.pool.view(ctx, fn)
 }
 
-func (db *DB) open() error {
-	select {
-	case <-db.closed:
-		return errClosed
-	default:
-		return nil
-	}
-}
-
 // Compact implements store.DB. There is nothing to do: PostgreSQL's autovacuum gives space
 // back to its own tables, and the migrations tell it how often.
 func (db *DB) Compact(ctx context.Context) error {
-	if err := db.open(); err != nil {
+	if err := db.pool.Open(); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -186,7 +176,7 @@ func (db *DB) Compact(ctx context.Context) error {
 
 // Backup implements store.DB. It refuses: PostgreSQL has tools of its own.
 func (db *DB) Backup(context.Context, string) error {
-	if err := db.open(); err != nil {
+	if err := db.pool.Open(); err != nil {
 		return err
 	}
 	return errors.New("back up database: a PostgreSQL database is backed up with PostgreSQL's own tools: use pg_dump, or pg_basebackup with an archive of the log")
@@ -203,9 +193,8 @@ func (db *DB) Check(ctx context.Context) error {
 // of other methods return store.ErrUnavailable.
 func (db *DB) Close() error {
 	db.once.Do(func() {
-		close(db.closed)
 		db.writer.close()
-		db.pool.close()
+		db.pool.Close(func(s *session) error { s.close(); return nil })
 	})
 	return nil
 }

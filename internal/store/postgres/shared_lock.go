@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 // Processes in Shared mode that drive executions, or change the schema, hold the lock of the
@@ -30,7 +31,7 @@ func leave(s *session) error {
 	return mapError(err)
 }
 
-// bringUp migrates the database for a process in Shared mode. Errors: ErrOlder, ErrOwned.
+// bringUp migrates the database for a process in Shared mode. Errors: dialect.ErrOlder, ErrOwned.
 func (db *DB) bringUp(ctx context.Context, s *session) error {
 	for deadline := time.Now().Add(bringUpTime); ; {
 		pending, err := db.schema.pending(s)
@@ -50,7 +51,7 @@ func (db *DB) bringUp(ctx context.Context, s *session) error {
 		case !pending:
 			return ErrOwned
 		case time.Now().After(deadline):
-			return fmt.Errorf("%w: stop that server first", ErrOlder)
+			return fmt.Errorf("%w: stop that server first", dialect.ErrOlder)
 		}
 		if err := pause.For(ctx, 100*time.Millisecond); err != nil {
 			return err

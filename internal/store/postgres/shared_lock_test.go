@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
@@ -100,7 +101,7 @@ func TestSchemaStaysUnderAnOwner(t *testing.T) {
 	}
 	last(`DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)`)
 	_, err := postgres.Open(t.Context(), postgres.Options{URL: address, Mode: postgres.Shared})
-	if !errors.Is(err, postgres.ErrOlder) {
+	if !errors.Is(err, dialect.ErrOlder) {
 		t.Errorf("beside an owner of an older schema: %v, want ErrOlder", err)
 	}
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,12 +8,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 const (
-	maxQueue  = 1024 // Updates that wait; more wait for a place
-	maxGroup  = 512  // Updates in one commit of an owner
-	maxShared = 64   // in Shared mode, where a group keeps rows locked that others want
+	maxGroup  = 512 // Updates in one commit of an owner
+	maxShared = 64  // in Shared mode, where a group keeps rows locked that others want
 	// carefulGroups is how many groups have savepoints after one that should have had them.
 	carefulGroups = 8
 
@@ -24,12 +24,9 @@ const (
 // writer hands Updates to its workers. Each worker has a session; it takes what waits,
 // runs it in one transaction, and then answers.
 type writer struct {
-	queue   chan *request
+	*dialect.Queue[*worker]
 	commits atomic.Int64
 	stopped sync.WaitGroup
-
-	mu     sync.RWMutex // held for reading while a request is put into the queue
-	closed bool
 }
 
 // worker is used by its own goroutine only.
@@ -49,45 +46,16 @@ type worker struct {
 	interval time.Duration // of idle
 }
 
-func newWriter() *writer { return &writer{queue: make(chan *request, maxQueue)} }
+func newWriter() *writer { return &writer{Queue: dialect.NewQueue[*worker]()} }
 
 func (w *writer) start(one *worker) {
 	one.writer = w
 	w.stopped.Go(one.loop)
 }
 
-// do queues a request and waits for its answer. ctx only bounds the wait for a place.
-func (w *writer) do(ctx context.Context, r *request) error {
-	r.done = make(chan error, 1)
-	if err := w.enqueue(ctx, r); err != nil {
-		return err
-	}
-	return <-r.done
-}
-
-func (w *writer) enqueue(ctx context.Context, r *request) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return errClosed
-	}
-	select {
-	case w.queue <- r:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // close lets what is queued finish and closes the sessions.
 func (w *writer) close() {
-	w.mu.Lock()
-	w.closed = true
-	close(w.queue)
-	w.mu.Unlock()
+	w.Queue.Close()
 	w.stopped.Wait()
 }
 
@@ -104,45 +72,21 @@ func (w *worker) loop() {
 		select {
 		case <-tick:
 			w.idle(w)
-		case first, ok := <-w.writer.queue:
+		case first, ok := <-w.writer.Waiting:
 			if !ok {
 				return
 			}
 			// Let those who were just answered hand in their next Update.
 			runtime.Gosched()
 			var last *request // maintenance: it runs behind the group
-			group, last = w.gather(group[:0], first)
+			group, last = w.writer.Gather(group[:0], first, w.maxGroup)
 			if len(group) > 0 {
 				w.run(group)
-				for i, r := range group {
-					r.done <- r.err
-					group[i] = nil
-				}
+				dialect.AnswerAll(group)
 			}
 			if last != nil {
-				last.done <- last.maintain(w)
+				last.Answer(last.Maintain(w))
 			}
-		}
-	}
-}
-
-// gather takes the requests that are already waiting, up to the first maintenance.
-func (w *worker) gather(group []*request, first *request) ([]*request, *request) {
-	for next := first; ; {
-		if next.maintain != nil {
-			return group, next
-		}
-		if group = append(group, next); len(group) == w.maxGroup {
-			return group, nil
-		}
-		select {
-		case r, ok := <-w.writer.queue:
-			if !ok {
-				return group, nil
-			}
-			next = r
-		default:
-			return group, nil
 		}
 	}
 }
@@ -159,12 +103,12 @@ func (w *worker) drop() {
 func (w *worker) run(requests []*request) {
 	w.transact(requests, "")
 	for _, r := range requests {
-		for runs := 0; errors.Is(r.err, errAgain) && runs < maxRuns; runs++ {
+		for runs := 0; errors.Is(r.Err, errAgain) && runs < maxRuns; runs++ {
 			time.Sleep(rand.N(time.Duration(runs+1) * 20 * time.Millisecond)) // the other one may be trying again, too
 			w.transact([]*request{r}, aloneLock)
 		}
-		if errors.Is(r.err, errAgain) {
-			r.err = unavailable(r.err)
+		if errors.Is(r.Err, errAgain) {
+			r.Err = unavailable(r.Err)
 		}
 	}
 }
@@ -176,19 +120,19 @@ func (w *worker) transact(requests []*request, setting string) {
 	w.careful = max(0, w.careful-1)
 	for attempt := 0; ; attempt++ {
 		for _, r := range requests {
-			r.err = nil
+			r.Err = nil
 		}
 		if w.session == nil {
 			s, err := w.open()
 			if err != nil {
-				failWritten(requests, unavailable(err))
+				dialect.FailWritten(requests, unavailable(err))
 				return
 			}
 			w.session = s
 		}
 		if err := w.insertMark(); err != nil {
 			w.drop()
-			failWritten(requests, unavailable(err))
+			dialect.FailWritten(requests, unavailable(err))
 			return
 		}
 		w.mark.commits++
@@ -214,7 +158,7 @@ func (w *worker) transact(requests []*request, setting string) {
 		case lost(err) && attempt == 0:
 			continue
 		}
-		failWritten(requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
+		dialect.FailWritten(requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
 		return
 	}
 }
@@ -236,18 +180,9 @@ func (w *worker) resolveCommit(g *group, err error) {
 	case known && committed:
 		w.writer.commits.Add(1)
 	case known:
-		failWritten(g.requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
+		dialect.FailWritten(g.requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
 	default:
-		failWritten(g.requests, unavailable(fmt.Errorf("the connection was lost during the commit, and whether it was written is not known: %w", err)))
+		dialect.FailWritten(g.requests, unavailable(fmt.Errorf("the connection was lost during the commit, and whether it was written is not known: %w", err)))
 		w.inDoubt(g.mark)
-	}
-}
-
-// failWritten fails the requests that had succeeded; the others have errors of their own.
-func failWritten(requests []*request, err error) {
-	for _, r := range requests {
-		if r.err == nil {
-			r.err = err
-		}
 	}
 }

@@ -14,10 +14,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	select {
-	case <-db.pool.closed:
-		return errClosed
-	default:
+	if err := db.pool.Open(); err != nil {
+		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("back up database: %s exists already", path)

@@ -22,13 +22,13 @@ type State struct {
 	LogBytes int64 // length of the write-ahead log
 }
 
-// Inspect looks at the file at path. Errors: ErrNewer; store.ErrUnavailable for what is no database.
+// Inspect looks at the file at path. Errors: dialect.ErrNewer; store.ErrUnavailable for what is no database.
 func Inspect(path string) (State, error) {
 	known, err := knownSchema()
 	if err != nil {
 		return State{}, err
 	}
-	state := State{Known: known.target}
+	state := State{Known: known.Target}
 	if _, err := os.Stat(path); err == nil {
 		state.Exists = true
 	} else if !errors.Is(err, fs.ErrNotExist) {

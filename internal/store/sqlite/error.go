@@ -9,8 +9,6 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-var errClosed = fmt.Errorf("%w: the database is closed", store.ErrUnavailable)
-
 // mapError turns an error of the driver into one of the store's sentinels, where there is
 // one, and keeps its text. Other errors pass through.
 func mapError(err error) error {

@@ -11,62 +11,31 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the database/sql driver that migrations run on
+
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// Errors of a schema that this binary does not work with.
-var (
-	ErrNewer = errors.New("the database was written by a newer version of chargehand")
-	ErrOlder = errors.New("the database is in use by an older version of chargehand")
-)
-
-// schema is the migrations that a binary knows. Their number is the version that they lead to. Numbers ascend and may
-// have gaps, because several changes of the schema can be in the making at a time.
-type schema struct {
-	files  fs.FS
-	target int64
-}
+// schema is the migrations that this binary knows.
+type schema struct{ dialect.Schema }
 
 func knownSchema() (schema, error) {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return schema{}, err
-	}
-	return newSchema(files)
+	known, err := dialect.NewSchema(migrationFiles, "migrations")
+	return schema{known}, err
 }
 
-func newSchema(files fs.FS) (schema, error) {
-	names, err := fs.Glob(files, "*.sql")
-	if err != nil {
-		return schema{}, err
-	}
-	known := schema{files: files}
-	for _, name := range names {
-		number, err := goose.NumericComponent(name)
-		if err != nil {
-			return schema{}, fmt.Errorf("read the migrations: %w", err)
-		}
-		known.target = max(known.target, number)
-	}
-	return known, nil
-}
-
-// pending reports whether the file at path is missing or needs migrations. Errors: ErrNewer.
+// pending reports whether the file at path is missing or needs migrations. Errors: dialect.ErrNewer.
 func (s schema) pending(path string) (bool, error) {
 	current, err := version(path)
 	if err != nil {
 		return false, err
 	}
-	if current > s.target {
-		return false, fmt.Errorf("%w (schema %d, this one knows %d): use that version, or restore a backup made before it", ErrNewer, current, s.target)
-	}
-	return current < s.target, nil
+	return s.Pending(current, "backup")
 }
 
 // migrate makes the file if it is missing and brings its schema up to date. The caller
@@ -84,11 +53,11 @@ func (s schema) migrate(path string, logger *slog.Logger) error {
 			return err
 		}
 	} else {
-		kept := fmt.Sprintf("%s.before-%d", path, s.target)
+		kept := fmt.Sprintf("%s.before-%d", path, s.Target)
 		if err := copyDatabase(context.Background(), path, kept); err != nil {
 			return fmt.Errorf("copy the database before migration: %w", err)
 		}
-		logger.Info("database copied before migration", "copy", kept, "from", current, "to", s.target)
+		logger.Info("database copied before migration", "copy", kept, "from", current, "to", s.Target)
 	}
 	return s.apply(path)
 }
@@ -134,7 +103,7 @@ func create(path string) error {
 }
 
 // apply runs the migrations that are missing, each in a transaction of its own.
-func (s schema) apply(path string) (err error) {
+func (s schema) apply(path string) error {
 	address := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"_pragma": {"busy_timeout(10000)", "synchronous(FULL)"}, "_txlock": {"immediate"},
 	}.Encode()}
@@ -142,17 +111,5 @@ func (s schema) apply(path string) (err error) {
 	if err != nil {
 		return unavailable(err)
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, s.files,
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-	defer cancel()
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
+	return s.Apply(context.Background(), goose.DialectSQLite3, db, mapError)
 }

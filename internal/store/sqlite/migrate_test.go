@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -26,11 +28,11 @@ func steps(t *testing.T, statements ...string) schema {
 		name := strings.Repeat("0", 4) + strconv.Itoa(i+1) + "_step.sql"
 		files[name] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + s + "\n")}
 	}
-	known, err := newSchema(files)
+	known, err := dialect.NewSchema(files, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return known
+	return schema{known}
 }
 
 const (
@@ -115,7 +117,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = steps(t, first).migrate(path, quiet)
-	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "schema 2, this one knows 1") {
+	if !errors.Is(err, dialect.ErrNewer) || !strings.Contains(err.Error(), "schema 2, this one knows 1") {
 		t.Errorf("an older binary: %v, want ErrNewer with both numbers", err)
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -135,7 +137,7 @@ func TestGuestOfOlderServer(t *testing.T) {
 	}
 	guest := &DB{path: path}
 	err := guest.bringUp(steps(t, first, second), Options{Logger: quiet})
-	if !errors.Is(err, ErrOlder) || !errors.Is(err, store.ErrLocked) {
+	if !errors.Is(err, dialect.ErrOlder) || !errors.Is(err, store.ErrLocked) {
 		t.Errorf("beside an older server: %v, want ErrOlder", err)
 	}
 	if err := server.unlock(); err != nil {
@@ -155,13 +157,13 @@ func TestMigrationNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := fs.Glob(known.files, "*")
+	names, err := fs.Glob(migrationFiles, "migrations/*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := 0
 	for _, name := range names {
-		m := regexp.MustCompile(`^(\d{5})_[a-z_]+\.sql$`).FindStringSubmatch(name)
+		m := regexp.MustCompile(`^(\d{5})_[a-z_]+\.sql$`).FindStringSubmatch(path.Base(name))
 		if m == nil {
 			t.Errorf("%s is not named NNNNN_words.sql", name)
 			continue
@@ -171,7 +173,7 @@ func TestMigrationNames(t *testing.T) {
 			t.Errorf("%s comes after number %d", name, last)
 		}
 		last = n
-		text, err := fs.ReadFile(known.files, name)
+		text, err := fs.ReadFile(migrationFiles, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,8 +181,8 @@ func TestMigrationNames(t *testing.T) {
 			t.Errorf("%s goes backwards or runs without a transaction", name)
 		}
 	}
-	if int(known.target) != last {
-		t.Errorf("target %d, the last number is %d", known.target, last)
+	if int(known.Target) != last {
+		t.Errorf("target %d, the last number is %d", known.Target, last)
 	}
 }
 

@@ -6,41 +6,29 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
-// pool holds the connections that read. Each place is a token in a channel: a connection,
-// or nil where none has been opened yet. The holder of all tokens knows that no View runs.
+// pool holds the connections that read.
 type pool struct {
-	path   string
-	tokens chan *conn
-	closed chan struct{}
+	dialect.Places[conn]
+	path string
 
 	mu      sync.Mutex
 	running map[*conn]struct{} // those on which a View runs
 }
 
 func newPool(path string, size int) *pool {
-	p := &pool{path: path, tokens: make(chan *conn, size), closed: make(chan struct{}), running: map[*conn]struct{}{}}
-	for range size {
-		p.tokens <- nil
-	}
-	return p
+	return &pool{Places: dialect.NewPlaces[conn](size), path: path, running: map[*conn]struct{}{}}
 }
 
 // view runs fn in a read transaction.
 func (p *pool) view(ctx context.Context, fn func(store.Conn) error) error {
-	if err := ctx.Err(); err != nil {
+	c, err := p.Take(ctx)
+	if err != nil {
 		return err
 	}
-	var c *conn
-	select {
-	case <-p.closed:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	case c = <-p.tokens:
-	}
-	defer func() { p.tokens <- c }()
+	defer func() { p.Tokens <- c }()
 	if c == nil {
 		fresh, err := openConn(p.path, "query_only = ON")
 		if err != nil {
@@ -86,9 +74,9 @@ func (p *pool) evict() int {
 func (p *pool) pause(held []*conn, atMost time.Duration) (_ []*conn, ok bool) {
 	deadline := time.NewTimer(atMost)
 	defer deadline.Stop()
-	for len(held) < cap(p.tokens) {
+	for len(held) < cap(p.Tokens) {
 		select {
-		case c := <-p.tokens:
+		case c := <-p.Tokens:
 			held = append(held, c)
 		case <-deadline.C:
 			return held, false
@@ -99,20 +87,6 @@ func (p *pool) pause(held []*conn, atMost time.Duration) (_ []*conn, ok bool) {
 
 func (p *pool) resume(held []*conn) {
 	for _, c := range held {
-		p.tokens <- c
+		p.Tokens <- c
 	}
-}
-
-// close waits for running Views and closes the connections. It is called once.
-func (p *pool) close() error {
-	close(p.closed)
-	var first error
-	for range cap(p.tokens) {
-		if c := <-p.tokens; c != nil {
-			if err := c.close(); err != nil && first == nil {
-				first = err
-			}
-		}
-	}
-	return first
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 // Options say how a database is opened. Zero values mean the defaults given here.
@@ -46,8 +47,8 @@ type DB struct {
 var _ store.DB = (*DB)(nil)
 
 // Open opens the database, makes it if it is missing, and brings its schema up to date.
-// Errors: store.ErrLocked if another process owns it; ErrNewer and ErrOlder for a schema of
-// another version (ErrOlder only without ownership, beside an owner); store.ErrUnavailable.
+// Errors: store.ErrLocked if another process owns it; dialect.ErrNewer and dialect.ErrOlder for a schema of
+// another version (the latter only without ownership, beside an owner); store.ErrUnavailable.
 func Open(o Options) (*DB, error) {
 	if o.Readers == 0 {
 		o.Readers = 4
@@ -132,7 +133,7 @@ func (db *DB) bringUp(known schema, o Options) error {
 			return errors.Join(known.migrate(db.path, o.Logger), db.unlock())
 		}
 		if !errors.Is(err, store.ErrLocked) || time.Now().After(deadline) {
-			return fmt.Errorf("%w: %w", ErrOlder, err)
+			return fmt.Errorf("%w: %w", dialect.ErrOlder, err)
 		}
 	}
 }
@@ -142,7 +143,7 @@ const bringUpTime = 5 * time.Second
 
 // Update implements store.DB.
 func (db *DB) Update(ctx context.Context, fn func(store.Conn) error) error {
-	return db.writer.do(ctx, &request{update: fn})
+	return db.writer.Do(ctx, &request{Update: fn})
 }
 
 // View implements store.DB.
@@ -157,7 +158,7 @@ const compactPages = 256
 func (db *DB) Compact(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var free int64
-		err := db.writer.do(ctx, &request{maintain: func(c *conn) error {
+		err := db.writer.Do(ctx, &request{Maintain: func(c *conn) error {
 			if _, err := c.plain(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", compactPages)); err != nil {
 				return err
 			}
@@ -191,7 +192,7 @@ func (db *DB) Close() error {
 		if db.keeper != nil {
 			keeper = db.keeper.close()
 		}
-		db.closed = errors.Join(keeper, db.pool.close(), db.writer.close(), db.unlock())
+		db.closed = errors.Join(keeper, db.pool.Close((*conn).close), db.writer.close(), db.unlock())
 	})
 	return db.closed
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 // logLimits say when the log is looked after.
@@ -120,7 +122,7 @@ func (k *logKeeper) shorten(ctx context.Context, cut, full bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
-		return errClosed
+		return dialect.ErrClosed
 	}
 	if k.conn == nil {
 		c, err := openConn(k.path)
@@ -149,7 +151,7 @@ func (k *logKeeper) shorten(ctx context.Context, cut, full bool) error {
 	if cut {
 		mode = "PRAGMA wal_checkpoint(TRUNCATE)"
 	}
-	return k.writer.doNow(ctx, &request{maintain: func(c *conn) error {
+	return k.writer.DoNow(ctx, &request{Maintain: func(c *conn) error {
 		c.c.SetBusyTimeout(pauseAtMost) // another process may be reading: try again later
 		defer c.c.SetBusyTimeout(busyTimeout)
 		_, err := c.plain(mode)

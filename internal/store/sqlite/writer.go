@@ -1,119 +1,52 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	driver "zombiezen.com/go/sqlite"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 const (
-	maxQueue = 1024 // Updates that wait; more wait for a place
-	maxGroup = 512  // Updates in one commit
+	maxGroup = 512 // Updates in one commit
 
 	guestPause = 50 * time.Microsecond // between the attempts of a guest to write
 )
 
-// request is one Update, or maintenance that runs between two commits, outside of any
-// transaction.
-type request struct {
-	update   func(store.Conn) error
-	maintain func(*conn) error
-	err      error
-	done     chan error
-}
+// request is one Update, or maintenance.
+type request = dialect.Request[*conn]
 
 // writer owns the connection that writes. Its goroutine takes a group of requests, runs
 // each in a savepoint, commits, and then answers all of them.
 type writer struct {
-	open    func() (*conn, error)
-	conn    *conn // nil after a failure, until the next group
-	queue   chan *request
-	urgent  chan *request // maintenance for which a full log waits
+	open func() (*conn, error)
+	conn *conn // nil after a failure, until the next group
+	*dialect.Queue[*conn]
 	commits atomic.Int64
 	pages   atomic.Int64 // length of the write-ahead log
 	holdAt  int64        // from that length of the log on, the next group waits; used by loop
 	keeper  *logKeeper   // nil: a guest beside an owner
 	stopped chan struct{}
-
-	mu     sync.RWMutex // held for reading while a request is put into the queue
-	closed bool
 }
 
 // newWriter returns a writer whose loop is to be started.
 func newWriter(c *conn, keeper *logKeeper, open func() (*conn, error)) *writer {
-	w := &writer{open: open, conn: c, keeper: keeper, queue: make(chan *request, maxQueue), urgent: make(chan *request), stopped: make(chan struct{})}
+	w := &writer{open: open, conn: c, keeper: keeper, Queue: dialect.NewQueue[*conn](), stopped: make(chan struct{})}
 	if keeper != nil {
 		w.holdAt = keeper.limits.most
 	}
 	return w
 }
 
-// do queues a request and waits for its answer. ctx only bounds the wait for a place.
-func (w *writer) do(ctx context.Context, r *request) error {
-	r.done = make(chan error, 1)
-	if err := w.enqueue(ctx, r); err != nil {
-		return err
-	}
-	return <-r.done
-}
-
-func (w *writer) enqueue(ctx context.Context, r *request) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return errClosed
-	}
-	select {
-	case w.queue <- r:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// doNow is do for maintenance that may overtake: while the log is full, nothing else runs.
-func (w *writer) doNow(ctx context.Context, r *request) error {
-	r.done = make(chan error, 1)
-	if err := w.enqueueNow(ctx, r); err != nil {
-		return err
-	}
-	return <-r.done
-}
-
-func (w *writer) enqueueNow(ctx context.Context, r *request) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return errClosed
-	}
-	select {
-	case w.urgent <- r:
-		return nil
-	case w.queue <- r:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // close lets what is queued finish and closes the connection.
 func (w *writer) close() error {
-	w.mu.Lock()
-	w.closed = true
-	close(w.queue)
-	w.mu.Unlock()
+	w.Queue.Close()
 	<-w.stopped
 	if w.conn == nil {
 		return nil
@@ -124,26 +57,23 @@ func (w *writer) close() error {
 func (w *writer) loop() {
 	defer close(w.stopped)
 	group := make([]*request, 0, maxGroup)
-	for first := range w.queue {
+	for first := range w.Waiting {
 		// Let those who were just answered hand in their next Update: no delay where no caller
 		// is ready to run, half as many commits again where many are.
 		runtime.Gosched()
 		var last *request // maintenance: it runs behind the group
-		group, last = w.gather(group[:0], first)
+		group, last = w.Gather(group[:0], first, maxGroup)
 		if len(group) > 0 {
 			w.awaitRoom()
 			w.run(group)
 			w.measure()
-			for i, r := range group {
-				r.done <- r.err
-				group[i] = nil
-			}
+			dialect.AnswerAll(group)
 			if w.keeper != nil {
 				w.keeper.committed()
 			}
 		}
 		if last != nil {
-			last.done <- w.maintain(last)
+			last.Answer(w.maintain(last))
 		}
 	}
 }
@@ -165,8 +95,8 @@ func (w *writer) awaitRoom() {
 		w.keeper.committed()
 		var ended bool
 		select {
-		case r := <-w.urgent:
-			r.done <- w.maintain(r)
+		case r := <-w.Urgent:
+			r.Answer(w.maintain(r))
 			continue
 		case <-w.keeper.failed:
 		case <-deadline.C:
@@ -196,32 +126,11 @@ func (w *writer) measure() {
 	s.Reset()
 }
 
-// gather takes the requests that are already waiting, up to the first maintenance.
-func (w *writer) gather(group []*request, first *request) ([]*request, *request) {
-	for next := first; ; {
-		if next.maintain != nil {
-			return group, next
-		}
-		if group = append(group, next); len(group) == maxGroup {
-			return group, nil
-		}
-		select {
-		case r, ok := <-w.queue:
-			if !ok {
-				return group, nil
-			}
-			next = r
-		default:
-			return group, nil
-		}
-	}
-}
-
 func (w *writer) maintain(r *request) error {
 	if err := w.connect(); err != nil {
 		return err
 	}
-	err := r.maintain(w.conn)
+	err := r.Maintain(w.conn)
 	if broken(err) {
 		w.drop()
 	}
@@ -250,11 +159,11 @@ func (w *writer) drop() {
 // run executes a group and sets the err of every request in it.
 func (w *writer) run(group []*request) {
 	if err := w.connect(); err != nil {
-		failAll(group, err)
+		dialect.FailWritten(group, err)
 		return
 	}
 	if err := w.begin(); err != nil {
-		failAll(group, unavailable(err))
+		dialect.FailWritten(group, unavailable(err))
 		if broken(err) {
 			w.drop()
 		}
@@ -264,22 +173,22 @@ func (w *writer) run(group []*request) {
 	w.conn.counts = w.conn.counts[:0]
 	for _, r := range group {
 		var intact bool
-		if intact, r.err = w.one(r, len(group) == 1); !intact {
+		if intact, r.Err = w.one(r, len(group) == 1); !intact {
 			w.abort(group, r)
 			return
 		}
-		written = written || r.err == nil
+		written = written || r.Err == nil
 	}
 	end := "COMMIT"
 	if !written {
 		end = "ROLLBACK"
 	} else if err := store.WriteUsage(w.conn, 0, store.SumUsage(w.conn.counts)); err != nil {
-		failWritten(group, unavailable(err))
+		dialect.FailWritten(group, unavailable(err))
 		w.drop()
 		return
 	}
 	if err := w.step(end); err != nil {
-		failWritten(group, unavailable(err))
+		dialect.FailWritten(group, unavailable(err))
 		w.drop()
 		return
 	}
@@ -310,13 +219,13 @@ func (w *writer) begin() error {
 // succeeded or were still to come fail with it.
 func (w *writer) abort(group []*request, ruined *request) {
 	cause := errors.New("transaction undone")
-	if ruined.err != nil {
-		cause = fmt.Errorf("transaction undone: %w", ruined.err)
+	if ruined.Err != nil {
+		cause = fmt.Errorf("transaction undone: %w", ruined.Err)
 	}
-	if !errors.Is(ruined.err, store.ErrUnavailable) {
-		ruined.err = nil // failWritten sets it
+	if !errors.Is(ruined.Err, store.ErrUnavailable) {
+		ruined.Err = nil // FailWritten sets it
 	}
-	failWritten(group, unavailable(cause))
+	dialect.FailWritten(group, unavailable(cause))
 	w.drop()
 }
 
@@ -347,22 +256,14 @@ func (w *writer) one(r *request, alone bool) (intact bool, err error) {
 	return true, err
 }
 
-// call runs fn. A panic in it is an error of this Update only, and a failure of the
-// storage is one even if fn has ignored it.
-func (w *writer) call(r *request) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("update panicked: %v\n%s", v, debug.Stack())
-		}
-		if err != nil {
-			w.conn.counts = w.conn.counts[:w.conn.counted]
-		}
-	}()
+// call runs an Update. What one that fails has counted is forgotten.
+func (w *writer) call(r *request) error {
 	w.conn.failed, w.conn.counted = nil, len(w.conn.counts)
-	if err := r.update(w.conn); err != nil {
-		return err
+	err := dialect.Call(w.conn, r.Update, &w.conn.failed)
+	if err != nil {
+		w.conn.counts = w.conn.counts[:w.conn.counted]
 	}
-	return w.conn.failed
+	return err
 }
 
 // step runs a text without parameters and without rows. Errors are the driver's.
@@ -374,19 +275,4 @@ func (w *writer) step(text string) error {
 	_, err = s.Step()
 	s.Reset()
 	return err
-}
-
-func failAll(group []*request, err error) {
-	for _, r := range group {
-		r.err = err
-	}
-}
-
-// failWritten fails the requests that had succeeded; the others have errors of their own.
-func failWritten(group []*request, err error) {
-	for _, r := range group {
-		if r.err == nil {
-			r.err = err
-		}
-	}
 }

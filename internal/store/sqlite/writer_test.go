@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
 func openTest(t *testing.T) *DB {
@@ -68,14 +69,14 @@ func queued(t *testing.T, db *DB, fns []func(store.Conn) error) []error {
 	<-started
 	requests := make([]*request, len(fns))
 	for i, fn := range fns { // in order, which goroutines would not keep
-		requests[i] = &request{update: fn, done: make(chan error, 1)}
-		if err := db.writer.enqueue(context.Background(), requests[i]); err != nil {
+		requests[i] = &request{Update: fn}
+		if err := db.writer.Put(context.Background(), requests[i], nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(release)
 	for i, r := range requests {
-		errs[i] = <-r.done
+		errs[i] = r.Wait()
 	}
 	wg.Wait()
 	return errs
@@ -116,9 +117,9 @@ func TestConcurrentQueueIsBounded(t *testing.T) {
 		})
 	})
 	<-started
-	for range maxQueue {
-		r := &request{update: func(store.Conn) error { return nil }, done: make(chan error, 1)}
-		if err := db.writer.enqueue(t.Context(), r); err != nil {
+	for range dialect.MaxQueue {
+		r := &request{Update: func(store.Conn) error { return nil }}
+		if err := db.writer.Put(t.Context(), r, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +143,7 @@ func TestConcurrentQueueIsBounded(t *testing.T) {
 // It holds for the present connection: a failure makes the writer open another.
 func limitPages(t *testing.T, db *DB, more int64) {
 	t.Helper()
-	err := db.writer.do(t.Context(), &request{maintain: func(c *conn) error {
+	err := db.writer.Do(t.Context(), &request{Maintain: func(c *conn) error {
 		row, err := c.plain("PRAGMA page_count")
 		if err == nil {
 			_, err = c.plain(fmt.Sprintf("PRAGMA max_page_count = %d", row[0]+more))
@@ -203,7 +204,7 @@ func TestConcurrentConnectionIsReplaced(t *testing.T) {
 	db := openTest(t)
 	away := errors.New("disk is away")
 	open := db.writer.open
-	err := db.writer.do(t.Context(), &request{maintain: func(*conn) error {
+	err := db.writer.Do(t.Context(), &request{Maintain: func(*conn) error {
 		db.writer.drop()
 		db.writer.open = func() (*conn, error) { return nil, away }
 		return nil
