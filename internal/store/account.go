@@ -34,17 +34,7 @@ func (t *Tx) RenameAccount(no int64, name string) error {
 
 // Accounts reads all accounts, oldest first.
 func (r *Reader) Accounts() ([]Account, error) {
-	var list []Account
-	err := r.c.Query(selectAccount+` ORDER BY no`, func(row Row) error {
-		var a Account
-		scanAccount(row, &a)
-		list = append(list, a)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list accounts: %w", err)
-	}
-	return list, nil
+	return readAll(r, "list accounts", selectAccount+` ORDER BY no`, scanAccount)
 }
 
 // AccountByID reads an account. Errors: ErrNotFound.
@@ -57,11 +47,8 @@ func (r *Reader) AccountByNo(no int64) (Account, error) {
 	return r.account(selectAccount+` WHERE no = ?1`, no)
 }
 
-func (r *Reader) account(query string, args ...any) (a Account, err error) {
-	if err = r.one(query, func(row Row) { scanAccount(row, &a) }, args...); err != nil {
-		return Account{}, fmt.Errorf("read account: %w", err)
-	}
-	return a, nil
+func (r *Reader) account(query string, args ...any) (Account, error) {
+	return readOne(r, "read account", query, scanAccount, args...)
 }
 
 // Meta reads a value of the installation. Errors: ErrNotFound.

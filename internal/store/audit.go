@@ -88,12 +88,9 @@ func (t *Tx) CountAuditAgain(summed []byte) (bool, error) {
 // AuditSince counts the entries of an action in an account that were made at sinceMs or later, up to limit.
 func (r *Reader) AuditSince(account int64, action string, sinceMs int64, limit int) (int, error) {
 	low, high := idBounds(sinceMs-1, 0)
-	n, err := r.count(`SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE account = ?1 AND action = ?2 AND id >= ?3 AND id < ?4
+	n, err := r.count("count audit entries", `SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE account = ?1 AND action = ?2 AND id >= ?3 AND id < ?4
  ORDER BY id DESC LIMIT ?5) AS recent`, account, action, low, high, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("count audit entries: %w", err)
-	}
-	return int(n), nil
+	return int(n), err
 }
 
 // ListAudit reads a page of entries, newest first by id.
@@ -148,9 +145,5 @@ func (t *Tx) DeleteAudit(beforeMs int64, limit int) (int64, error) {
 		return 0, nil
 	}
 	_, high := idBounds(0, beforeMs)
-	n, err := t.c.Exec(`DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ?1 ORDER BY id LIMIT ?2)`, high, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("delete audit entries: %w", err)
-	}
-	return n, nil
+	return t.exec("delete audit entries", `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ?1 ORDER BY id LIMIT ?2)`, high, int64(limit))
 }

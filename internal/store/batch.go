@@ -176,11 +176,8 @@ func (t *Tx) countEnds(no int64, n ends, nowMs int64) (final bool, err error) {
 	return left == 0, nil
 }
 
-func (r *Reader) batch(query string, args ...any) (b Batch, err error) {
-	if err = r.one(query, func(row Row) { r.scanBatch(row, &b) }, args...); err != nil {
-		return Batch{}, fmt.Errorf("read batch: %w", err)
-	}
-	return b, nil
+func (r *Reader) batch(query string, args ...any) (Batch, error) {
+	return readOne(r, "read batch", query, r.scanBatch, args...)
 }
 
 // BatchByID reads a batch of an account and environment. Errors: ErrNotFound.
@@ -198,17 +195,7 @@ func (r *Reader) FindBatch(id chargehand.BatchID) (Batch, error) {
 }
 
 func (r *Reader) batches(query string, args ...any) ([]Batch, error) {
-	var list []Batch
-	err := r.c.Query(query, func(row Row) error {
-		var b Batch
-		r.scanBatch(row, &b)
-		list = append(list, b)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list batches: %w", err)
-	}
-	return list, nil
+	return readAll(r, "list batches", query, r.scanBatch, args...)
 }
 
 // ListBatches reads a page of a workflow's batches, or of those that startedBy has started (0: any), newest first by

@@ -29,34 +29,21 @@ func (t *Tx) ReserveBlob(digest []byte, size int64) error {
 func (t *Tx) StampUnusedBlobs(nowMs int64, limit int) (int64, error) {
 	// The conditions stand twice, here and below: between the search and the change, another
 	// Update may have reserved the blob, and only the outer ones are evaluated again then.
-	n, err := t.c.Exec(`UPDATE blob SET unused_ms = ?1 WHERE refs = 0 AND deleting = 0 AND unused_ms = 0 AND digest IN
+	return t.exec("notice blobs", `UPDATE blob SET unused_ms = ?1 WHERE refs = 0 AND deleting = 0 AND unused_ms = 0 AND digest IN
  (SELECT digest FROM blob WHERE refs = 0 AND deleting = 0 AND unused_ms = 0 LIMIT ?2)`, nowMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("notice blobs: %w", err)
-	}
-	return n, nil
 }
 
 // StartBlobDeletion marks up to limit blobs that have had no reference since before looseMs.
 func (t *Tx) StartBlobDeletion(looseMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`UPDATE blob SET deleting = 1 WHERE refs = 0 AND deleting = 0 AND unused_ms > 0 AND unused_ms < ?1 AND digest IN
+	return t.exec("condemn blobs", `UPDATE blob SET deleting = 1 WHERE refs = 0 AND deleting = 0 AND unused_ms > 0 AND unused_ms < ?1 AND digest IN
  (SELECT digest FROM blob WHERE refs = 0 AND deleting = 0 AND unused_ms > 0 AND unused_ms < ?1 ORDER BY unused_ms LIMIT ?2)`, looseMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("condemn blobs: %w", err)
-	}
-	return n, nil
 }
 
 // BlobsToDelete reads digests whose content is to be deleted, also after a crash.
-func (r *Reader) BlobsToDelete(limit int) (digests [][]byte, err error) {
-	err = r.c.Query(`SELECT digest FROM blob WHERE refs = 0 AND deleting = 1 LIMIT ?1`, func(row Row) error {
-		digests = append(digests, r.show(row.Bytes(0)))
-		return nil
+func (r *Reader) BlobsToDelete(limit int) ([][]byte, error) {
+	return readAll(r, "read condemned blobs", `SELECT digest FROM blob WHERE refs = 0 AND deleting = 1 LIMIT ?1`, func(row Row, digest *[]byte) {
+		*digest = r.show(row.Bytes(0))
 	}, int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("read condemned blobs: %w", err)
-	}
-	return digests, nil
 }
 
 // RemoveBlob deletes the row of a condemned blob, after its content. Errors: ErrConflict.
@@ -67,11 +54,7 @@ func (t *Tx) RemoveBlob(digest []byte) error {
 // BlobKnown reports whether a blob has a row. Content without one is left over from a
 // crash between the deletion of a row and of the content, or not reserved yet.
 func (r *Reader) BlobKnown(digest []byte) (bool, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1`, r.hidden(digest))
-	if err != nil {
-		return false, fmt.Errorf("look up blob: %w", err)
-	}
-	return n != 0, nil
+	return r.exists("look up blob", `SELECT 1 FROM blob WHERE digest = ?1`, r.hidden(digest))
 }
 
 // BlobSize is a content that rows refer to.
@@ -82,27 +65,18 @@ type BlobSize struct {
 
 // ReferredBlobs reads up to limit contents that rows refer to, in the order of names, after one; nil: from the
 // first.
-func (r *Reader) ReferredBlobs(after []byte, limit int) (list []BlobSize, err error) {
+func (r *Reader) ReferredBlobs(after []byte, limit int) ([]BlobSize, error) {
 	if after == nil {
 		after = []byte{0} // before every digest, which are longer
 	}
-	err = r.c.Query(`SELECT digest, size FROM blob WHERE digest > ?1 AND refs > 0 ORDER BY digest LIMIT ?2`, func(row Row) error {
-		list = append(list, BlobSize{row.Bytes(0), row.Int(1)})
-		return nil
+	return readAll(r, "read blobs", `SELECT digest, size FROM blob WHERE digest > ?1 AND refs > 0 ORDER BY digest LIMIT ?2`, func(row Row, b *BlobSize) {
+		*b = BlobSize{row.Bytes(0), row.Int(1)}
 	}, after, int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("read blobs: %w", err)
-	}
-	return list, nil
 }
 
 // BlobReferred reports whether rows refer to a content, by its name.
 func (r *Reader) BlobReferred(name []byte) (bool, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM blob WHERE digest = ?1 AND refs > 0`, name)
-	if err != nil {
-		return false, fmt.Errorf("look up blob: %w", err)
-	}
-	return n != 0, nil
+	return r.exists("look up blob", `SELECT 1 FROM blob WHERE digest = ?1 AND refs > 0`, name)
 }
 
 // FileNameOf is the name of a file with the content of that name; empty if it is the content of a payload. It reads

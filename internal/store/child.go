@@ -108,31 +108,17 @@ func (t *Tx) DeliverChild(no int64) error {
 
 const selectChild = `SELECT execution, parent, root, command, depth, state FROM child`
 
-func (r *Reader) children(what, query string, args ...any) (list []Child, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		list = append(list, Child{
-			Execution: row.Int(0), Parent: row.Int(1), Root: row.Int(2), Command: uint64(row.Int(3)),
-			Depth: int(row.Int(4)), State: ChildState(row.Int(5)),
-		})
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+func scanChild(row Row, c *Child) {
+	*c = Child{
+		Execution: row.Int(0), Parent: row.Int(1), Root: row.Int(2), Command: uint64(row.Int(3)),
+		Depth: int(row.Int(4)), State: ChildState(row.Int(5)),
 	}
-	return list, nil
 }
 
 // ChildByExecution reads the link of an execution. Its Parent is 0 for a root. Errors: ErrNotFound if it has neither
 // parent nor children.
 func (r *Reader) ChildByExecution(no int64) (Child, error) {
-	list, err := r.children("read child", selectChild+` WHERE execution = ?1`, no)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read child: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Child{}, err
-	}
-	return list[0], nil
+	return readOne(r, "read child", selectChild+` WHERE execution = ?1`, scanChild, no)
 }
 
 // UnfinishedInTree is the number of executions of a tree, its root included, that have not ended; 0 if there is no such
@@ -148,12 +134,12 @@ func (r *Reader) UnfinishedInTree(root int64) (open int, err error) {
 // OpenChildren reads up to limit links of an execution to children that have not ended, or whose end it has not
 // received, by command.
 func (r *Reader) OpenChildren(parent int64, limit int) ([]Child, error) {
-	return r.children("read open children", selectChild+` WHERE parent = ?1 AND state <> 0 ORDER BY command LIMIT ?2`, parent, int64(limit))
+	return readAll(r, "read open children", selectChild+` WHERE parent = ?1 AND state <> 0 ORDER BY command LIMIT ?2`, scanChild, parent, int64(limit))
 }
 
 // DueChildren reads up to limit links behind that of an execution in one of the states that something must be done for:
 // ChildEnded and ChildStopped.
 func (r *Reader) DueChildren(state ChildState, after int64, limit int) ([]Child, error) {
-	return r.children("read due children", selectChild+` WHERE state >= 3 AND state = ?1 AND execution > ?2 ORDER BY execution LIMIT ?3`,
+	return readAll(r, "read due children", selectChild+` WHERE state >= 3 AND state = ?1 AND execution > ?2 ORDER BY execution LIMIT ?3`, scanChild,
 		int64(state), after, int64(limit))
 }

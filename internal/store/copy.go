@@ -130,7 +130,7 @@ func (t Table) Column(name string) int {
 
 // Count counts the rows that are copied.
 func (t Table) Count(c Conn) (int64, error) {
-	return (&Reader{c: c}).count("SELECT COUNT(*) " + t.From())
+	return (&Reader{c: c}).count("count rows of "+t.Name, "SELECT COUNT(*) "+t.From())
 }
 
 // KeyOf is the key of a row, to continue after it.
@@ -237,11 +237,7 @@ func (s *Sum) Digest() [sha256.Size]byte { return [sha256.Size]byte(s.digest.Sum
 
 // Holds reports whether a table has any rows, also such that are not copied.
 func (t Table) Holds(c Conn) (bool, error) {
-	n, err := (&Reader{c: c}).count("SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.Name + " LIMIT 1) AS first")
-	if err != nil {
-		return false, fmt.Errorf("look into table %s: %w", t.Name, err)
-	}
-	return n != 0, nil
+	return (&Reader{c: c}).exists("look into table "+t.Name, "SELECT 1 AS one FROM "+t.Name+" LIMIT 1")
 }
 
 // Conn is what the queries run on.

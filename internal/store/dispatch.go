@@ -40,11 +40,8 @@ func (r *Reader) CountActiveItems(account, batch int64, limit int) (int, error) 
 }
 
 func (r *Reader) countActive(what, where string, account int64, limit int, more ...any) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM (SELECT 1 FROM execution WHERE `+where+` LIMIT ?2) counted`, append([]any{account, int64(limit)}, more...)...)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
-	}
-	return int(n), nil
+	n, err := r.count(what, `SELECT COUNT(*) FROM (SELECT 1 FROM execution WHERE `+where+` LIMIT ?2) counted`, append([]any{account, int64(limit)}, more...)...)
+	return int(n), err
 }
 
 // Waiting reports whether executions of an account wait for a slot.

@@ -120,15 +120,10 @@ func (r *Reader) Stream(account int64, env chargehand.Environment) (Stream, erro
 }
 
 // Streams reads all streams that have had an event. There are at most two per account.
-func (r *Reader) Streams() (list []Stream, err error) {
-	err = r.c.Query(`SELECT account, environment, last, last_ms FROM stream ORDER BY account, environment`, func(row Row) error {
-		list = append(list, Stream{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2), row.Int(3)})
-		return nil
+func (r *Reader) Streams() ([]Stream, error) {
+	return readAll(r, "read streams", `SELECT account, environment, last, last_ms FROM stream ORDER BY account, environment`, func(row Row, s *Stream) {
+		*s = Stream{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2), row.Int(3)}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read streams: %w", err)
-	}
-	return list, nil
 }
 
 const selectEvent = `SELECT number, received_ms, dedupe, type, origin, data, data_blob, data_size, starter FROM event
@@ -176,25 +171,18 @@ func (r *Reader) events(account int64, env chargehand.Environment, query string,
 
 // EventTypes reads up to limit types that begin with prefix and that the stored events of a stream have, in order. It
 // reads one index entry for each.
-func (r *Reader) EventTypes(account int64, env chargehand.Environment, prefix string, limit int) (types []string, err error) {
+func (r *Reader) EventTypes(account int64, env chargehand.Environment, prefix string, limit int) ([]string, error) {
 	args := []any{account, int64(env), prefix, int64(limit)}
 	below := ""
 	if end := textsAfter(prefix); end != "" {
 		args, below = append(args, end), " AND type < ?5"
 	}
-	err = r.c.Query(`WITH RECURSIVE step (type) AS (
+	return readAll(r, "read types of events", `WITH RECURSIVE step (type) AS (
  SELECT (SELECT type FROM event WHERE account = ?1 AND environment = ?2 AND type >= ?3`+below+` ORDER BY type LIMIT 1)
  UNION ALL
  SELECT (SELECT e.type FROM event e WHERE e.account = ?1 AND e.environment = ?2 AND e.type > step.type`+below+` ORDER BY e.type LIMIT 1)
  FROM step WHERE step.type IS NOT NULL)
-SELECT type FROM step WHERE type IS NOT NULL LIMIT ?4`, func(row Row) error {
-		types = append(types, row.Text(0))
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read types of events: %w", err)
-	}
-	return types, nil
+SELECT type FROM step WHERE type IS NOT NULL LIMIT ?4`, func(row Row, name *string) { *name = row.Text(0) }, args...)
 }
 
 // textsAfter is the first text behind all that begin with prefix; "" if there is none.
@@ -330,15 +318,10 @@ func (t *Tx) MoveCursor(account int64, env chargehand.Environment, name string, 
 }
 
 // StreamsBehind reads the streams that have events which a cursor has not passed.
-func (r *Reader) StreamsBehind(name string) (list []Stream, err error) {
-	err = r.c.Query(`SELECT s.account, s.environment, s.last, s.last_ms FROM stream s
+func (r *Reader) StreamsBehind(name string) ([]Stream, error) {
+	return readAll(r, "read streams that are behind", `SELECT s.account, s.environment, s.last, s.last_ms FROM stream s
  LEFT JOIN stream_cursor c ON c.account = s.account AND c.environment = s.environment AND c.name = ?1
- WHERE COALESCE(c.number, 0) < s.last ORDER BY s.account, s.environment`, func(row Row) error {
-		list = append(list, Stream{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2), row.Int(3)})
-		return nil
+ WHERE COALESCE(c.number, 0) < s.last ORDER BY s.account, s.environment`, func(row Row, s *Stream) {
+		*s = Stream{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2), row.Int(3)}
 	}, name)
-	if err != nil {
-		return nil, fmt.Errorf("read streams that are behind: %w", err)
-	}
-	return list, nil
 }

@@ -179,9 +179,9 @@ func (r *Reader) CountUnfinished() (n StateCounts, err error) {
 // CountUnfinishedAtMost is CountUnfinished that counts at most limit of each state: for metrics.
 func (r *Reader) CountUnfinishedAtMost(limit int) (n StateCounts, err error) {
 	for _, state := range [...]ExecutionState{StateQueued, StateReady, StateActive, StateParked, StateDelayed} {
-		n[state], err = r.count(`SELECT COUNT(*) FROM (SELECT no FROM execution WHERE state = ?1 AND state <> 0 LIMIT ?2) e`, int64(state), int64(limit))
+		n[state], err = r.count("count executions", `SELECT COUNT(*) FROM (SELECT no FROM execution WHERE state = ?1 AND state <> 0 LIMIT ?2) e`, int64(state), int64(limit))
 		if err != nil {
-			return StateCounts{}, fmt.Errorf("count executions: %w", err)
+			return StateCounts{}, err
 		}
 	}
 	return n, nil

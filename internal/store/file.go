@@ -78,11 +78,7 @@ func (t *Tx) UseFile(file, execution int64) error {
 
 // UsesFile reports whether an execution refers to a file that it did not make (UseFile).
 func (r *Reader) UsesFile(file, execution int64) (bool, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM file_use WHERE execution = ?1 AND file = ?2`, execution, file)
-	if err != nil {
-		return false, fmt.Errorf("look up the use of a file: %w", err)
-	}
-	return n != 0, nil
+	return r.exists("look up the use of a file", `SELECT 1 FROM file_use WHERE execution = ?1 AND file = ?2`, execution, file)
 }
 
 // FileByID reads a visible file of an account and environment. Errors: ErrNotFound.
@@ -116,11 +112,8 @@ func (r *Reader) FindFile(id chargehand.FileID) (File, error) {
 	return r.file(selectFile+` WHERE id = ?1 AND visible = 1`, id[:])
 }
 
-func (r *Reader) file(query string, args ...any) (f File, err error) {
-	if err = r.one(query, func(row Row) { r.scanFile(row, &f) }, args...); err != nil {
-		return File{}, fmt.Errorf("read file: %w", err)
-	}
-	return f, nil
+func (r *Reader) file(query string, args ...any) (File, error) {
+	return readOne(r, "read file", query, r.scanFile, args...)
 }
 
 // FilesOf reads the visible files that an execution made, oldest first.
@@ -129,17 +122,7 @@ func (r *Reader) FilesOf(execution int64) ([]File, error) {
 }
 
 func (r *Reader) files(query string, args ...any) ([]File, error) {
-	var list []File
-	err := r.c.Query(query, func(row Row) error {
-		var f File
-		r.scanFile(row, &f)
-		list = append(list, f)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list files: %w", err)
-	}
-	return list, nil
+	return readAll(r, "list files", query, r.scanFile, args...)
 }
 
 // DeleteHiddenFiles deletes up to limit files made before beforeMs that never became

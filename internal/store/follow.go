@@ -56,12 +56,8 @@ func (r *Reader) ScanUnfinished(state ExecutionState, after *Execution, limit in
 
 // LockExecution reads an execution, without its input, and locks its row until the Update is
 // committed. Errors: ErrNotFound.
-func (t *Tx) LockExecution(no int64) (e Execution, err error) {
-	err = t.one(`SELECT `+executionColumns+` FROM execution e WHERE e.no = ?1`+t.c.ForUpdate(), func(row Row) { t.scanExecution(row, &e) }, no)
-	if err != nil {
-		return Execution{}, fmt.Errorf("lock execution: %w", err)
-	}
-	return e, nil
+func (t *Tx) LockExecution(no int64) (Execution, error) {
+	return readOne(&t.Reader, "lock execution", `SELECT `+executionColumns+` FROM execution e WHERE e.no = ?1`+t.c.ForUpdate(), t.scanExecution, no)
 }
 
 // LockItems reads up to limit items of a batch that have not ended, without their inputs,

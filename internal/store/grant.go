@@ -60,29 +60,13 @@ func (t *Tx) DeleteGrant(no int64) error {
 	return t.change("delete grant", `DELETE FROM role_grant WHERE no = ?1`, no)
 }
 
-func (r *Reader) grants(what, query string, args ...any) (list []Grant, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		var g Grant
-		scanGrant(row, &g)
-		list = append(list, g)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return list, nil
+func (r *Reader) grants(what, query string, args ...any) ([]Grant, error) {
+	return readAll(r, what, query, scanGrant, args...)
 }
 
 // GrantByID reads a grant of an account. Errors: ErrNotFound.
 func (r *Reader) GrantByID(account int64, id chargehand.GrantID) (Grant, error) {
-	list, err := r.grants("read grant", selectGrant+` WHERE r.id = ?1 AND r.account = ?2`, id[:], account)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read grant: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Grant{}, err
-	}
-	return list[0], nil
+	return readOne(r, "read grant", selectGrant+` WHERE r.id = ?1 AND r.account = ?2`, scanGrant, id[:], account)
 }
 
 // GrantFilter selects grants of an account: those of a person, of a group, or all.

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"fmt"
-
 	"github.com/chargehand/chargehand"
 )
 
@@ -30,27 +28,19 @@ func (t *Tx) InsertIdempotency(i *Idempotency, expiredMs int64) error {
 }
 
 // FindIdempotency reads the row of a hash, made at or after expiredMs. Errors: ErrNotFound.
-func (r *Reader) FindIdempotency(hash []byte, expiredMs int64) (i Idempotency, err error) {
-	err = r.one(`SELECT hash, account, environment, body_hash, status, kind, resource, created_ms FROM idempotency
- WHERE hash = ?1 AND created_ms >= ?2`, func(row Row) {
-		i = Idempotency{
+func (r *Reader) FindIdempotency(hash []byte, expiredMs int64) (Idempotency, error) {
+	return readOne(r, "find idempotency key", `SELECT hash, account, environment, body_hash, status, kind, resource, created_ms FROM idempotency
+ WHERE hash = ?1 AND created_ms >= ?2`, func(row Row, i *Idempotency) {
+		*i = Idempotency{
 			Hash: row.Bytes(0), Account: row.Int(1), Environment: chargehand.Environment(row.Int(2)), BodyHash: r.openHash(row.Bytes(3)),
 			Status: int(row.Int(4)), Kind: row.Text(5), CreatedMs: row.Int(7),
 		}
 		copy(i.Resource[:], row.Bytes(6))
 	}, hash, expiredMs)
-	if err != nil {
-		return Idempotency{}, fmt.Errorf("find idempotency key: %w", err)
-	}
-	return i, nil
 }
 
 // DeleteIdempotency deletes up to limit rows made before expiredMs, oldest first.
 func (t *Tx) DeleteIdempotency(expiredMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM idempotency WHERE created_ms < ?1 AND hash IN
+	return t.exec("delete idempotency keys", `DELETE FROM idempotency WHERE created_ms < ?1 AND hash IN
  (SELECT hash FROM idempotency WHERE created_ms < ?1 ORDER BY created_ms LIMIT ?2)`, expiredMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("delete idempotency keys: %w", err)
-	}
-	return n, nil
 }

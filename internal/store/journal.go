@@ -93,14 +93,10 @@ func (t *Tx) DropCheckpoint(no int64) error {
 }
 
 // Checkpoint reads the checkpoint of an execution. Errors: ErrNotFound if it has none.
-func (r *Reader) Checkpoint(no int64) (c Checkpoint, err error) {
-	err = r.one(`SELECT seq, revision, state, state_blob, state_size FROM checkpoint WHERE execution = ?1`, func(row Row) {
-		c = Checkpoint{Execution: no, Seq: row.Int(0), Revision: int(row.Int(1)), State: r.payload(row, 2, kindCheckpoint, rowKey{no, row.Int(0)})}
+func (r *Reader) Checkpoint(no int64) (Checkpoint, error) {
+	return readOne(r, "read checkpoint", `SELECT seq, revision, state, state_blob, state_size FROM checkpoint WHERE execution = ?1`, func(row Row, c *Checkpoint) {
+		*c = Checkpoint{Execution: no, Seq: row.Int(0), Revision: int(row.Int(1)), State: r.payload(row, 2, kindCheckpoint, rowKey{no, row.Int(0)})}
 	}, no)
-	if err != nil {
-		return Checkpoint{}, fmt.Errorf("read checkpoint: %w", err)
-	}
-	return c, nil
 }
 
 // AppendTimelineChunk adds a chunk after the ones that the execution has. The last chunk

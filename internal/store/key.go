@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/chargehand/chargehand"
 )
@@ -85,11 +84,8 @@ func (t *Tx) TouchKey(no, usedMs int64) error {
 	return t.c.Send("touch API key", `UPDATE api_key SET last_used_ms = ?2 WHERE no = ?1 AND last_used_ms < ?2`, no, usedMs)
 }
 
-func (r *Reader) key(query string, args ...any) (k Key, err error) {
-	if err = r.one(query, func(row Row) { scanKey(row, &k) }, args...); err != nil {
-		return Key{}, fmt.Errorf("read API key: %w", err)
-	}
-	return k, nil
+func (r *Reader) key(query string, args ...any) (Key, error) {
+	return readOne(r, "read API key", query, scanKey, args...)
 }
 
 // KeyByHash reads the key of any account that has a hash, or had it before its rotation, revoked and expired ones too.
@@ -134,25 +130,12 @@ func belowID(before chargehand.KeyID) []byte {
 	return before[:]
 }
 
-func (r *Reader) keys(where string, args ...any) (list []Key, err error) {
-	err = r.c.Query(selectKey+where, func(row Row) error {
-		var k Key
-		scanKey(row, &k)
-		list = append(list, k)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list API keys: %w", err)
-	}
-	return list, nil
+func (r *Reader) keys(where string, args ...any) ([]Key, error) {
+	return readAll(r, "list API keys", selectKey+where, scanKey, args...)
 }
 
 // PersonalKeys counts the personal keys of a person, in all accounts, that are not revoked and end after a time.
-func (r *Reader) PersonalKeys(person, nowMs int64) (n int64, err error) {
-	err = r.one(`SELECT COUNT(*) FROM api_key WHERE person = ?1 AND person <> 0 AND revoked_ms = 0 AND expires_ms > ?2`,
-		func(row Row) { n = row.Int(0) }, person, nowMs)
-	if err != nil {
-		return 0, fmt.Errorf("count personal keys: %w", err)
-	}
-	return n, nil
+func (r *Reader) PersonalKeys(person, nowMs int64) (int64, error) {
+	return r.count("count personal keys", `SELECT COUNT(*) FROM api_key WHERE person = ?1 AND person <> 0 AND revoked_ms = 0 AND expires_ms > ?2`,
+		person, nowMs)
 }

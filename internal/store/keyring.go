@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -17,17 +16,11 @@ type WrappedKey struct {
 
 // WrappedKeys reads all of them, by number and master key.
 func (r *Reader) WrappedKeys() ([]WrappedKey, error) {
-	var list []WrappedKey
-	err := r.c.Query(`SELECT number, master, purpose, wrapped, created_ms, active_ms FROM wrapped_key ORDER BY number, master`, func(row Row) error {
-		list = append(list, WrappedKey{
+	return readAll(r, "read wrapped keys", `SELECT number, master, purpose, wrapped, created_ms, active_ms FROM wrapped_key ORDER BY number, master`, func(row Row, k *WrappedKey) {
+		*k = WrappedKey{
 			Number: row.Int(0), Master: row.Text(1), Purpose: row.Text(2), Wrapped: row.Bytes(3), CreatedMs: row.Int(4), ActiveMs: row.Int(5),
-		})
-		return nil
+		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read wrapped keys: %w", err)
-	}
-	return list, nil
 }
 
 // InsertWrappedKey writes one. ErrConflict: the key is wrapped by that master key already.
@@ -52,17 +45,10 @@ type Node struct {
 
 // Nodes reads all of them, the one that was seen last first.
 func (r *Reader) Nodes() ([]Node, error) {
-	var list []Node
-	err := r.c.Query(`SELECT id, name, file, masters, seen_ms FROM node ORDER BY seen_ms DESC, id`, func(row Row) error {
-		n := Node{Name: row.Text(1), File: row.Text(2), Masters: strings.Fields(row.Text(3)), SeenMs: row.Int(4)}
+	return readAll(r, "read nodes", `SELECT id, name, file, masters, seen_ms FROM node ORDER BY seen_ms DESC, id`, func(row Row, n *Node) {
+		*n = Node{Name: row.Text(1), File: row.Text(2), Masters: strings.Fields(row.Text(3)), SeenMs: row.Int(4)}
 		copy(n.ID[:], row.Bytes(0))
-		list = append(list, n)
-		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read nodes: %w", err)
-	}
-	return list, nil
 }
 
 // PutNode inserts or replaces the row of a process.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -92,28 +91,16 @@ type Author struct {
 }
 
 // AuthorOf reads what the definition of a revision may do. Errors: ErrNotFound.
-func (r *Reader) AuthorOf(revision int64) (a Author, err error) {
-	err = r.one(`SELECT w.id, w.namespace, r.workflows, r.namespaces, r.files FROM revision r JOIN workflow w ON w.no = r.workflow WHERE r.no = ?1`,
-		func(row Row) {
-			scanID(row, 0, &a.Workflow)
-			a.Namespace, a.Limits, a.Files = row.Text(1), rowLimits(row, 2, 3), rowIDs[chargehand.FileID](row, 4)
-		}, revision)
-	if err != nil {
-		return Author{}, fmt.Errorf("read the limits of a revision: %w", err)
-	}
-	return a, nil
+func (r *Reader) AuthorOf(revision int64) (Author, error) {
+	return readOne(r, "read the limits of a revision", `SELECT w.id, w.namespace, r.workflows, r.namespaces, r.files FROM revision r
+ JOIN workflow w ON w.no = r.workflow WHERE r.no = ?1`, func(row Row, a *Author) {
+		scanID(row, 0, &a.Workflow)
+		a.Namespace, a.Limits, a.Files = row.Text(1), rowLimits(row, 2, 3), rowIDs[chargehand.FileID](row, 4)
+	}, revision)
 }
 
 // WorkflowsOf lists the ids of all workflows of a namespace, deleted or not.
-func (r *Reader) WorkflowsOf(account int64, namespace string) (list []chargehand.WorkflowID, err error) {
-	err = r.c.Query(`SELECT id FROM workflow WHERE account = ?1 AND namespace = ?2 ORDER BY no`, func(row Row) error {
-		var id chargehand.WorkflowID
-		scanID(row, 0, &id)
-		list = append(list, id)
-		return nil
-	}, account, namespace)
-	if err != nil {
-		return nil, fmt.Errorf("list the workflows of a namespace: %w", err)
-	}
-	return list, nil
+func (r *Reader) WorkflowsOf(account int64, namespace string) ([]chargehand.WorkflowID, error) {
+	return readAll(r, "list the workflows of a namespace", `SELECT id FROM workflow WHERE account = ?1 AND namespace = ?2 ORDER BY no`,
+		func(row Row, id *chargehand.WorkflowID) { scanID(row, 0, id) }, account, namespace)
 }

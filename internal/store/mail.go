@@ -81,12 +81,8 @@ func (t *Tx) EndMail(m *Mail, result MailResult, endedMs int64) error {
 
 // DeleteMail deletes up to limit mails that have expired before that time, whether they were sent or not.
 func (t *Tx) DeleteMail(expiredMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM mail WHERE expires_ms < ?1 AND no IN
+	return t.exec("delete mail", `DELETE FROM mail WHERE expires_ms < ?1 AND no IN
  (SELECT no FROM mail WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)`, expiredMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("delete mail: %w", err)
-	}
-	return n, nil
 }
 
 // MailDue reports whether a mail is due at nowMs: a cheap check before LeaseMail.
@@ -105,9 +101,5 @@ func (r *Reader) OldestMailMs() (ms int64, err error) {
 
 // CountMail counts the mails that are to be sent, at most limit.
 func (r *Reader) CountMail(limit int) (int64, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM (SELECT due_ms FROM mail WHERE ended_ms = 0 AND due_ms > 0 ORDER BY due_ms LIMIT ?1) AS waiting`, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("count mail: %w", err)
-	}
-	return n, nil
+	return r.count("count mail", `SELECT COUNT(*) FROM (SELECT due_ms FROM mail WHERE ended_ms = 0 AND due_ms > 0 ORDER BY due_ms LIMIT ?1) AS waiting`, int64(limit))
 }

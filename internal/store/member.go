@@ -1,8 +1,6 @@
 package store
 
 import (
-	"fmt"
-
 	"github.com/chargehand/chargehand"
 )
 
@@ -38,7 +36,7 @@ const selectMember = `SELECT m.no, m.account, m.status, m.created_ms, m.last_see
 
 func scanMember(r Row, m *Member) {
 	*m = Member{No: r.Int(0), Account: r.Int(1), Status: MemberStatus(r.Int(2)), CreatedMs: r.Int(3), LastSeenMs: r.Int(4)}
-	scanPerson(r, 5, &m.Person)
+	scanPersonAt(r, 5, &m.Person)
 	m.Person.NameKey = r.Text(14)
 }
 
@@ -78,24 +76,12 @@ func (t *Tx) DeleteMember(account, person int64) error {
 	return err
 }
 
-func (r *Reader) member(query string, args ...any) (m Member, err error) {
-	if err = r.one(query, func(row Row) { scanMember(row, &m) }, args...); err != nil {
-		return Member{}, fmt.Errorf("read membership: %w", err)
-	}
-	return m, nil
+func (r *Reader) member(query string, args ...any) (Member, error) {
+	return readOne(r, "read membership", query, scanMember, args...)
 }
 
-func (r *Reader) members(what, query string, args ...any) (list []Member, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		var m Member
-		scanMember(row, &m)
-		list = append(list, m)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return list, nil
+func (r *Reader) members(what, query string, args ...any) ([]Member, error) {
+	return readAll(r, what, query, scanMember, args...)
 }
 
 // MemberByNo reads a person as a member of an account, by the person's number. Errors: ErrNotFound.

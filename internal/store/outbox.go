@@ -154,9 +154,5 @@ func (r *Reader) OldestOutboxMs() (ms int64, err error) {
 
 // CountOutbox counts the messages that were due before dueMs, at most limit: for metrics.
 func (r *Reader) CountOutbox(dueMs int64, limit int) (int64, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM (SELECT no FROM outbox WHERE due_ms < ?1 ORDER BY due_ms LIMIT ?2) o`, dueMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("count outbox messages: %w", err)
-	}
-	return n, nil
+	return r.count("count outbox messages", `SELECT COUNT(*) FROM (SELECT no FROM outbox WHERE due_ms < ?1 ORDER BY due_ms LIMIT ?2) o`, dueMs, int64(limit))
 }

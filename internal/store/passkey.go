@@ -1,8 +1,6 @@
 package store
 
 import (
-	"fmt"
-
 	"github.com/chargehand/chargehand"
 )
 
@@ -49,37 +47,22 @@ func (t *Tx) DeletePasskeys(person int64) error {
 	return t.c.Send("delete passkeys", `DELETE FROM passkey WHERE person = ?1`, person)
 }
 
-func (r *Reader) passkeys(query string, args ...any) (list []Passkey, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		k := Passkey{
-			No: row.Int(0), Person: row.Int(2), Credential: row.Bytes(3), Data: row.Bytes(4), SignCount: row.Int(5), Name: row.Text(6),
-			CreatedMs: row.Int(7), LastUsedMs: row.Int(8),
-		}
-		scanID(row, 1, &k.ID)
-		list = append(list, k)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read passkeys: %w", err)
+func scanPasskey(row Row, k *Passkey) {
+	*k = Passkey{
+		No: row.Int(0), Person: row.Int(2), Credential: row.Bytes(3), Data: row.Bytes(4), SignCount: row.Int(5), Name: row.Text(6),
+		CreatedMs: row.Int(7), LastUsedMs: row.Int(8),
 	}
-	return list, nil
+	scanID(row, 1, &k.ID)
 }
 
 // PasskeysOf lists the passkeys of a person, oldest first.
 func (r *Reader) PasskeysOf(person int64) ([]Passkey, error) {
-	return r.passkeys(selectPasskey+` WHERE person = ?1 ORDER BY no`, person)
+	return readAll(r, "read passkeys", selectPasskey+` WHERE person = ?1 ORDER BY no`, scanPasskey, person)
 }
 
 // PasskeyByCredential reads a passkey by the id that its authenticator gave it. Errors: ErrNotFound.
 func (r *Reader) PasskeyByCredential(credential []byte) (Passkey, error) {
-	list, err := r.passkeys(selectPasskey+` WHERE credential = ?1`, credential)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read passkey: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Passkey{}, err
-	}
-	return list[0], nil
+	return readOne(r, "read passkey", selectPasskey+` WHERE credential = ?1`, scanPasskey, credential)
 }
 
 // Identity is who a person is at an identity provider.
@@ -99,30 +82,16 @@ func (t *Tx) InsertIdentity(i *Identity) error {
 
 // IdentityOf reads who a subject of an issuer is. Errors: ErrNotFound.
 func (r *Reader) IdentityOf(issuer, subject string) (Identity, error) {
-	list, err := r.identities(`SELECT issuer, subject, person, provider, created_ms FROM identity WHERE issuer = ?1 AND subject = ?2`, issuer, subject)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read identity: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Identity{}, err
-	}
-	return list[0], nil
+	return readOne(r, "read identity", selectIdentity+` WHERE issuer = ?1 AND subject = ?2`, scanIdentity, issuer, subject)
 }
 
 // IdentitiesOf lists who a person is at identity providers.
 func (r *Reader) IdentitiesOf(person int64) ([]Identity, error) {
-	return r.identities(`SELECT issuer, subject, person, provider, created_ms FROM identity WHERE person = ?1 ORDER BY issuer, subject`, person)
+	return readAll(r, "read identities", selectIdentity+` WHERE person = ?1 ORDER BY issuer, subject`, scanIdentity, person)
 }
 
-func (r *Reader) identities(query string, args ...any) (list []Identity, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		list = append(list, Identity{
-			Issuer: row.Text(0), Subject: row.Text(1), Person: row.Int(2), Provider: row.Text(3), CreatedMs: row.Int(4),
-		})
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read identities: %w", err)
-	}
-	return list, nil
+const selectIdentity = `SELECT issuer, subject, person, provider, created_ms FROM identity`
+
+func scanIdentity(row Row, i *Identity) {
+	*i = Identity{Issuer: row.Text(0), Subject: row.Text(1), Person: row.Int(2), Provider: row.Text(3), CreatedMs: row.Int(4)}
 }

@@ -22,8 +22,10 @@ type Person struct {
 
 const personColumns = `p.no, p.id, p.email, p.email_key, p.name, p.locale, p.password, p.created_ms, p.disabled_ms`
 
-// scanPerson reads personColumns, which begin at column at.
-func scanPerson(r Row, at int, p *Person) {
+func scanPerson(r Row, p *Person) { scanPersonAt(r, 0, p) }
+
+// scanPersonAt reads personColumns, which begin at column at.
+func scanPersonAt(r Row, at int, p *Person) {
 	*p = Person{
 		No: r.Int(at), Email: r.Text(at + 2), EmailKey: r.Text(at + 3), Name: r.Text(at + 4), Locale: r.Text(at + 5),
 		Password: r.Text(at + 6), CreatedMs: r.Int(at + 7), DisabledMs: r.Int(at + 8),
@@ -78,11 +80,8 @@ func (t *Tx) PersonForUpdate(no int64) (Person, error) {
 	return t.person(`SELECT `+personColumns+` FROM person p WHERE p.no = ?1`+t.c.ForUpdate(), no)
 }
 
-func (r *Reader) person(query string, args ...any) (p Person, err error) {
-	if err = r.one(query, func(row Row) { scanPerson(row, 0, &p) }, args...); err != nil {
-		return Person{}, fmt.Errorf("read person: %w", err)
-	}
-	return p, nil
+func (r *Reader) person(query string, args ...any) (Person, error) {
+	return readOne(r, "read person", query, scanPerson, args...)
 }
 
 // Settings reads what a person has set in the web interface; nil: nothing.

@@ -94,9 +94,9 @@ func (t *Tx) InsertRevision(v *Revision) error {
 	if _, err := t.numbers(`SELECT no FROM workflow WHERE no = ?1`+t.c.ForUpdate(), v.Workflow); err != nil {
 		return fmt.Errorf("insert revision: %w", err)
 	}
-	last, err := t.count(`SELECT COALESCE(MAX(number), 0) FROM revision WHERE workflow = ?1 AND version = ?2`, v.Workflow, v.Version)
+	last, err := t.count("insert revision", `SELECT COALESCE(MAX(number), 0) FROM revision WHERE workflow = ?1 AND version = ?2`, v.Workflow, v.Version)
 	if err != nil {
-		return fmt.Errorf("insert revision: %w", err)
+		return err
 	}
 	v.Number = last + 1
 	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms, workflows, namespaces, files)
@@ -110,11 +110,8 @@ func (t *Tx) SetRevisionDraft(no int64, draft bool) error {
 	return t.change("set revision draft", `UPDATE revision SET draft = ?2 WHERE no = ?1`, no, flagArg(draft))
 }
 
-func (r *Reader) revision(query string, args ...any) (v Revision, err error) {
-	if err = r.one(query, func(row Row) { scanRevision(row, &v) }, args...); err != nil {
-		return Revision{}, fmt.Errorf("read revision: %w", err)
-	}
-	return v, nil
+func (r *Reader) revision(query string, args ...any) (Revision, error) {
+	return readOne(r, "read revision", query, scanRevision, args...)
 }
 
 // RevisionByNo reads a revision. Errors: ErrNotFound.
@@ -140,15 +137,5 @@ func (r *Reader) ListRevisions(workflow, before int64, limit int) ([]Revision, e
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	var list []Revision
-	err := r.c.Query(selectRevision+` WHERE r.workflow = ?1 AND r.no < ?2 ORDER BY r.no DESC LIMIT ?3`, func(row Row) error {
-		var v Revision
-		scanRevision(row, &v)
-		list = append(list, v)
-		return nil
-	}, workflow, before, int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	return list, nil
+	return readAll(r, "list revisions", selectRevision+` WHERE r.workflow = ?1 AND r.no < ?2 ORDER BY r.no DESC LIMIT ?3`, scanRevision, workflow, before, int64(limit))
 }

@@ -64,22 +64,50 @@ func (r *Reader) one(query string, row func(Row), args ...any) error {
 	return err
 }
 
+// readOne reads the row of a query that has at most one; what says in an error what was read. Errors: ErrNotFound.
+func readOne[T any](r *Reader, what, query string, scan func(Row, *T), args ...any) (v T, err error) {
+	if err = r.one(query, func(row Row) { scan(row, &v) }, args...); err != nil {
+		var none T
+		return none, fmt.Errorf("%s: %w", what, err)
+	}
+	return v, nil
+}
+
+// readAll reads all rows of a query; what says in an error what was read.
+func readAll[T any](r *Reader, what, query string, scan func(Row, *T), args ...any) (list []T, err error) {
+	err = r.c.Query(query, func(row Row) error {
+		var v T
+		list = append(list, v)
+		scan(row, &list[len(list)-1])
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
 // count runs a query whose only row has one number.
-func (r *Reader) count(query string, args ...any) (n int64, err error) {
-	err = r.one(query, func(rw Row) { n = rw.Int(0) }, args...)
-	return n, err
+func (r *Reader) count(what, query string, args ...any) (int64, error) {
+	return readOne(r, what, query, func(row Row, n *int64) { *n = row.Int(0) }, args...)
+}
+
+// exec runs a statement and returns how many rows it has changed.
+func (t *Tx) exec(what, query string, args ...any) (int64, error) {
+	n, err := t.c.Exec(query, args...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	return n, nil
 }
 
 // change runs a statement that must change exactly one row; none is ErrConflict.
 func (t *Tx) change(what, query string, args ...any) error {
-	n, err := t.c.Exec(query, args...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	n, err := t.exec(what, query, args...)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%s: %w", what, ErrConflict)
 	}
-	if n == 0 {
-		return fmt.Errorf("%s: %w", what, ErrConflict)
-	}
-	return nil
+	return err
 }
 
 // insert runs an INSERT and returns the number it assigned.

@@ -34,8 +34,8 @@ type Schedule struct {
 const selectSchedule = `SELECT s.no, s.workflow, s.account, s.revision, s.step, s.activated_ms, s.due_ms, s.every_ms, s.cron_ms, s.after_ms,
  s.tick_ms, s.execution, s.listens, s.position FROM schedule s`
 
-func scanSchedule(r Row) Schedule {
-	return Schedule{
+func scanSchedule(r Row, s *Schedule) {
+	*s = Schedule{
 		No: r.Int(0), Workflow: r.Int(1), Account: r.Int(2), Revision: r.Int(3), Step: r.Int(4), ActivatedMs: r.Int(5),
 		DueMs: r.Int(6), EveryMs: r.Int(7), CronMs: r.Int(8), AfterMs: r.Int(9), TickMs: r.Int(10), Execution: r.Int(11),
 		Listens: r.Int(12) != 0, Position: r.Int(13),
@@ -114,27 +114,13 @@ func (t *Tx) ForgetCronTimes() error {
 	return t.c.Send("forget cron times", `UPDATE schedule SET step = step + 1, cron_ms = 0, due_ms = 0 WHERE due_ms >= 0 AND cron_ms <> 0 AND cron_ms < ?1`, int64(NeverMs))
 }
 
-func (r *Reader) schedules(query string, args ...any) (list []Schedule, err error) {
-	err = r.c.Query(selectSchedule+query, func(row Row) error {
-		list = append(list, scanSchedule(row))
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read schedules: %w", err)
-	}
-	return list, nil
+func (r *Reader) schedules(query string, args ...any) ([]Schedule, error) {
+	return readAll(r, "read schedules", selectSchedule+query, scanSchedule, args...)
 }
 
 // ScheduleOf reads the schedule of a workflow. Errors: ErrNotFound.
 func (r *Reader) ScheduleOf(workflow int64) (Schedule, error) {
-	list, err := r.schedules(` WHERE s.workflow = ?1`, workflow)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read schedule: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Schedule{}, err
-	}
-	return list[0], nil
+	return readOne(r, "read schedule", selectSchedule+` WHERE s.workflow = ?1`, scanSchedule, workflow)
 }
 
 // SchedulesDue reads up to limit schedules that are due at uptoMs, the longest due first, those
@@ -157,18 +143,14 @@ type ScheduleEnd struct {
 
 // EndedSchedules reads up to limit schedules whose execution has ended. It looks at each
 // execution that a schedule waits for.
-func (r *Reader) EndedSchedules(limit int) (list []ScheduleEnd, err error) {
-	err = r.c.Query(`SELECT s.no, s.workflow, s.account, s.revision, s.step, s.activated_ms, s.due_ms, s.every_ms, s.cron_ms, s.after_ms,
+func (r *Reader) EndedSchedules(limit int) ([]ScheduleEnd, error) {
+	return readAll(r, "read schedules whose execution has ended", `SELECT s.no, s.workflow, s.account, s.revision, s.step, s.activated_ms, s.due_ms, s.every_ms, s.cron_ms, s.after_ms,
  s.tick_ms, s.execution, s.listens, s.position, COALESCE(e.finished_ms, 0)
  FROM schedule s LEFT JOIN execution e ON e.no = s.execution
- WHERE s.execution <> 0 AND s.execution > 0 AND (e.no IS NULL OR e.state = 0) LIMIT ?1`, func(row Row) error {
-		list = append(list, ScheduleEnd{scanSchedule(row), row.Int(14)})
-		return nil
+ WHERE s.execution <> 0 AND s.execution > 0 AND (e.no IS NULL OR e.state = 0) LIMIT ?1`, func(row Row, e *ScheduleEnd) {
+		scanSchedule(row, &e.Schedule)
+		e.EndedMs = row.Int(14)
 	}, int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("read schedules whose execution has ended: %w", err)
-	}
-	return list, nil
 }
 
 // Agenda is what schedules wait for.
@@ -180,17 +162,13 @@ type Agenda struct {
 }
 
 // Agenda reads what schedules wait for. It looks at four index entries.
-func (r *Reader) Agenda(nowMs int64) (a Agenda, err error) {
-	err = r.one(`SELECT CASE WHEN EXISTS (SELECT 1 FROM schedule WHERE no > 0) THEN 1 ELSE 0 END,
+func (r *Reader) Agenda(nowMs int64) (Agenda, error) {
+	return readOne(r, "read agenda", `SELECT CASE WHEN EXISTS (SELECT 1 FROM schedule WHERE no > 0) THEN 1 ELSE 0 END,
  COALESCE((SELECT due_ms FROM schedule WHERE due_ms > ?1 ORDER BY due_ms LIMIT 1), ?2),
  CASE WHEN EXISTS (SELECT 1 FROM schedule WHERE execution <> 0 AND execution > 0) THEN 1 ELSE 0 END,
- CASE WHEN EXISTS (SELECT 1 FROM schedule WHERE listens = 1 AND no > 0) THEN 1 ELSE 0 END`, func(row Row) {
-		a = Agenda{Any: row.Int(0) != 0, NextMs: row.Int(1), Awaits: row.Int(2) != 0, Listens: row.Int(3) != 0}
+ CASE WHEN EXISTS (SELECT 1 FROM schedule WHERE listens = 1 AND no > 0) THEN 1 ELSE 0 END`, func(row Row, a *Agenda) {
+		*a = Agenda{Any: row.Int(0) != 0, NextMs: row.Int(1), Awaits: row.Int(2) != 0, Listens: row.Int(3) != 0}
 	}, nowMs, int64(NeverMs))
-	if err != nil {
-		return Agenda{}, fmt.Errorf("read agenda: %w", err)
-	}
-	return a, nil
 }
 
 // Match is what a schedule has taken of the events that one run needs.
@@ -239,13 +217,8 @@ func (t *Tx) dropMatches(query string, args ...any) error {
 }
 
 // Matches reads the matches of a schedule, by number.
-func (r *Reader) Matches(schedule int64) (list []Match, err error) {
-	err = r.c.Query(`SELECT number, state, state_blob, state_size, starter FROM schedule_match WHERE schedule = ?1 ORDER BY number`, func(row Row) error {
-		list = append(list, Match{Schedule: schedule, Number: row.Int(0), State: r.payload(row, 1, kindMatch, rowKey{schedule, row.Int(0)}), Starter: row.Int(4)})
-		return nil
+func (r *Reader) Matches(schedule int64) ([]Match, error) {
+	return readAll(r, "read matches", `SELECT number, state, state_blob, state_size, starter FROM schedule_match WHERE schedule = ?1 ORDER BY number`, func(row Row, m *Match) {
+		*m = Match{Schedule: schedule, Number: row.Int(0), State: r.payload(row, 1, kindMatch, rowKey{schedule, row.Int(0)}), Starter: row.Int(4)}
 	}, schedule)
-	if err != nil {
-		return nil, fmt.Errorf("read matches: %w", err)
-	}
-	return list, nil
 }

@@ -45,24 +45,17 @@ func scanSecret(r Row, s *Secret) {
 
 // LastSecret reads the newest version of a secret with its value, also of one that was
 // deleted (Sealed is nil). Errors: ErrNotFound if there never was one of that name.
-func (r *Reader) LastSecret(account int64, env chargehand.Environment, name string) (s Secret, err error) {
-	err = r.one(`SELECT `+secretColumns+`, sealed FROM secret WHERE account = ?1 AND environment = ?2 AND name = ?3`, func(row Row) {
-		scanSecret(row, &s)
+func (r *Reader) LastSecret(account int64, env chargehand.Environment, name string) (Secret, error) {
+	return readOne(r, "read secret", `SELECT `+secretColumns+`, sealed FROM secret WHERE account = ?1 AND environment = ?2 AND name = ?3`, func(row Row, s *Secret) {
+		scanSecret(row, s)
 		s.Sealed = row.Bytes(10)
 	}, account, int64(env), name)
-	if err != nil {
-		return Secret{}, fmt.Errorf("read secret: %w", err)
-	}
-	return s, nil
 }
 
 // CountSecrets counts the secrets of an environment that are not deleted.
 func (r *Reader) CountSecrets(account int64, env chargehand.Environment) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM secret WHERE account = ?1 AND environment = ?2 AND sealed IS NOT NULL`, account, int64(env))
-	if err != nil {
-		return 0, fmt.Errorf("count secrets: %w", err)
-	}
-	return int(n), nil
+	n, err := r.count("count secrets", `SELECT COUNT(*) FROM secret WHERE account = ?1 AND environment = ?2 AND sealed IS NOT NULL`, account, int64(env))
+	return int(n), err
 }
 
 // ListSecrets reads a page of the secrets that are not deleted, without their values, newest
@@ -71,18 +64,8 @@ func (r *Reader) ListSecrets(account int64, env chargehand.Environment, before i
 	if before == 0 {
 		before = maxSeq
 	}
-	var list []Secret
-	err := r.c.Query(`SELECT `+secretColumns+` FROM secret
- WHERE account = ?1 AND environment = ?2 AND sealed IS NOT NULL AND no < ?3 ORDER BY no DESC LIMIT ?4`, func(row Row) error {
-		var s Secret
-		scanSecret(row, &s)
-		list = append(list, s)
-		return nil
-	}, account, int64(env), before, int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("list secrets: %w", err)
-	}
-	return list, nil
+	return readAll(r, "list secrets", `SELECT `+secretColumns+` FROM secret
+ WHERE account = ?1 AND environment = ?2 AND sealed IS NOT NULL AND no < ?3 ORDER BY no DESC LIMIT ?4`, scanSecret, account, int64(env), before, int64(limit))
 }
 
 // secretsAtOnce is how many names one statement asks for.
@@ -164,15 +147,9 @@ func (t *Tx) PutSecret(s *Secret) error {
 
 // SecretVersions reads the earlier versions of a secret, by its number, that are kept, newest first.
 func (r *Reader) SecretVersions(no int64) ([]SecretVersion, error) {
-	var list []SecretVersion
-	err := r.c.Query(`SELECT version, sealed, set_ms, restores FROM secret_version WHERE secret = ?1 ORDER BY version DESC`, func(row Row) error {
-		list = append(list, SecretVersion{Version: row.Int(0), Sealed: row.Bytes(1), SetMs: row.Int(2), Restores: row.Int(3)})
-		return nil
+	return readAll(r, "list versions of secret", `SELECT version, sealed, set_ms, restores FROM secret_version WHERE secret = ?1 ORDER BY version DESC`, func(row Row, version *SecretVersion) {
+		*version = SecretVersion{Version: row.Int(0), Sealed: row.Bytes(1), SetMs: row.Int(2), Restores: row.Int(3)}
 	}, no)
-	if err != nil {
-		return nil, fmt.Errorf("list versions of secret: %w", err)
-	}
-	return list, nil
 }
 
 // UseSecrets writes that the definition of a revision declares these secrets.
@@ -193,18 +170,11 @@ func (r *Reader) SecretUsers(account int64, env chargehand.Environment, name str
 	if env == chargehand.Test {
 		current = `CASE WHEN w.draft <> 0 THEN w.draft ELSE w.published END`
 	}
-	var list []Workflow
-	err := r.c.Query(`SELECT w.no, w.id, w.namespace, w.name FROM secret_use u JOIN revision r ON r.no = u.revision JOIN workflow w ON w.no = r.workflow
- WHERE u.account = ?1 AND u.name = ?2 AND w.deleted_ms = 0 AND u.revision = `+current+` ORDER BY u.revision DESC LIMIT ?3`, func(row Row) error {
-		w := Workflow{No: row.Int(0), Account: account, Namespace: row.Text(2), Name: row.Text(3)}
+	return readAll(r, "list users of secret", `SELECT w.no, w.id, w.namespace, w.name FROM secret_use u JOIN revision r ON r.no = u.revision JOIN workflow w ON w.no = r.workflow
+ WHERE u.account = ?1 AND u.name = ?2 AND w.deleted_ms = 0 AND u.revision = `+current+` ORDER BY u.revision DESC LIMIT ?3`, func(row Row, w *Workflow) {
+		*w = Workflow{No: row.Int(0), Account: account, Namespace: row.Text(2), Name: row.Text(3)}
 		scanID(row, 1, &w.ID)
-		list = append(list, w)
-		return nil
 	}, account, name, int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("list users of secret: %w", err)
-	}
-	return list, nil
 }
 
 // DeleteSecret forgets the value of a secret, with those of earlier versions, and keeps the number of its version.
@@ -228,12 +198,8 @@ func (t *Tx) PinSecrets(execution int64, sealed []byte) error {
 }
 
 // PinnedSecrets reads what PinSecrets has kept. Errors: ErrNotFound.
-func (r *Reader) PinnedSecrets(execution int64) (sealed []byte, err error) {
-	err = r.one(`SELECT sealed FROM execution_secret WHERE execution = ?1`, func(row Row) { sealed = row.Bytes(0) }, execution)
-	if err != nil {
-		return nil, fmt.Errorf("read pinned secrets: %w", err)
-	}
-	return sealed, nil
+func (r *Reader) PinnedSecrets(execution int64) ([]byte, error) {
+	return readOne(r, "read pinned secrets", `SELECT sealed FROM execution_secret WHERE execution = ?1`, func(row Row, sealed *[]byte) { *sealed = row.Bytes(0) }, execution)
 }
 
 // dropSecrets deletes what PinSecrets has kept.

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/chargehand/chargehand"
 )
@@ -93,41 +93,22 @@ func (t *Tx) KeepSessions(person int64, newest int) error {
 
 // DeleteSessions deletes up to limit sessions whose last possible moment is before expiredMs.
 func (t *Tx) DeleteSessions(expiredMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM session WHERE no IN (SELECT no FROM session WHERE expires_ms < ?1 ORDER BY expires_ms, no LIMIT ?2)`,
+	return t.exec("delete sessions", `DELETE FROM session WHERE no IN (SELECT no FROM session WHERE expires_ms < ?1 ORDER BY expires_ms, no LIMIT ?2)`,
 		expiredMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("delete sessions: %w", err)
-	}
-	return n, nil
 }
 
-func (r *Reader) sessions(what, query string, args ...any) (list []Session, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		var s Session
-		scanSession(row, &s)
-		list = append(list, s)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return list, nil
+func (r *Reader) sessions(what, query string, args ...any) ([]Session, error) {
+	return readAll(r, what, query, scanSession, args...)
 }
 
 // SessionByHash reads the session whose token, or token before, has a hash, also one that has ended.
 // Errors: ErrNotFound.
 func (r *Reader) SessionByHash(hash []byte) (Session, error) {
-	list, err := r.sessions("read session", selectSession+` WHERE hash = ?1`, hash)
-	if err == nil && len(list) == 0 {
-		list, err = r.sessions("read session", selectSession+` WHERE old_hash = ?1`, hash)
+	s, err := readOne(r, "read session", selectSession+` WHERE hash = ?1`, scanSession, hash)
+	if errors.Is(err, ErrNotFound) {
+		s, err = readOne(r, "read session", selectSession+` WHERE old_hash = ?1`, scanSession, hash)
 	}
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read session: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Session{}, err
-	}
-	return list[0], nil
+	return s, err
 }
 
 // ListSessions reads a page of the sessions of a person that are not revoked, newest first by number, those before the

@@ -70,20 +70,15 @@ func (t *Tx) DeleteSinks(beforeMs, nowMs int64) (n int, err error) {
 func SinkLease(name string) string { return "sink " + name }
 
 // SinkStreams reads all streams, with how far they were delivered to a sink that is registered.
-func (r *Reader) SinkStreams(name string) (list []SinkStream, err error) {
-	err = r.c.Query(`SELECT s.account, s.environment, s.last, COALESCE(k.number, 0), COALESCE(k.failures, 0), COALESCE(k.failing_ms, 0), COALESCE(k.due_ms, 0)
+func (r *Reader) SinkStreams(name string) ([]SinkStream, error) {
+	return readAll(r, "read sink", `SELECT s.account, s.environment, s.last, COALESCE(k.number, 0), COALESCE(k.failures, 0), COALESCE(k.failing_ms, 0), COALESCE(k.due_ms, 0)
  FROM stream s LEFT JOIN sink k ON k.name = ?1 AND k.account = s.account AND k.environment = s.environment
- ORDER BY s.account, s.environment`, func(row Row) error {
-		list = append(list, SinkStream{Sink{
+ ORDER BY s.account, s.environment`, func(row Row, s *SinkStream) {
+		*s = SinkStream{Sink{
 			Name: name, Account: row.Int(0), Environment: chargehand.Environment(row.Int(1)),
 			Number: row.Int(3), Failures: row.Int(4), FailingMs: row.Int(5), DueMs: row.Int(6),
-		}, row.Int(2)})
-		return nil
+		}, row.Int(2)}
 	}, name)
-	if err != nil {
-		return nil, fmt.Errorf("read sink: %w", err)
-	}
-	return list, nil
 }
 
 // MoveSink writes how far a sink got. It never goes back: ErrConflict if another process got

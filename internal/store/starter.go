@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 )
@@ -22,8 +21,8 @@ func (t *Tx) PutStarter(s *Starter) error {
 	if s.Limits.All() {
 		return errors.New("put starter: it has no limits")
 	}
-	known, err := t.starters(`SELECT no, account, key, workflows, namespaces FROM starter
- WHERE account = ?1 AND key = ?2 ORDER BY no`, s.Account, s.Key)
+	known, err := readAll(&t.Reader, "read starters", `SELECT no, account, key, workflows, namespaces FROM starter
+ WHERE account = ?1 AND key = ?2 ORDER BY no`, scanStarter, s.Account, s.Key)
 	if err != nil {
 		return err
 	}
@@ -42,23 +41,9 @@ func (r *Reader) StarterByNo(no int64) (Starter, error) {
 	if no == 0 {
 		return Starter{}, nil
 	}
-	list, err := r.starters(`SELECT no, account, key, workflows, namespaces FROM starter WHERE no = ?1`, no)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read starter: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Starter{}, err
-	}
-	return list[0], nil
+	return readOne(r, "read starter", `SELECT no, account, key, workflows, namespaces FROM starter WHERE no = ?1`, scanStarter, no)
 }
 
-func (r *Reader) starters(query string, args ...any) (list []Starter, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		list = append(list, Starter{No: row.Int(0), Account: row.Int(1), Key: row.Int(2), Limits: rowLimits(row, 3, 4)})
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read starters: %w", err)
-	}
-	return list, nil
+func scanStarter(row Row, s *Starter) {
+	*s = Starter{No: row.Int(0), Account: row.Int(1), Key: row.Int(2), Limits: rowLimits(row, 3, 4)}
 }

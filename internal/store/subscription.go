@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -79,18 +78,13 @@ func (t *Tx) dropSubscriptions(query string, args ...any) error {
 
 const selectSubscription = `SELECT s.no, s.account, s.environment, s.execution, s.command, s.since, s.woken`
 
-func (r *Reader) subscriptions(query string, args ...any) (list []Subscription, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		list = append(list, Subscription{
+func (r *Reader) subscriptions(query string, args ...any) ([]Subscription, error) {
+	return readAll(r, "read subscriptions", query, func(row Row, s *Subscription) {
+		*s = Subscription{
 			No: row.Int(0), Account: row.Int(1), Environment: chargehand.Environment(row.Int(2)),
 			Execution: row.Int(3), Command: uint64(row.Int(4)), Since: row.Int(5), Woken: row.Int(6) != 0, Workflow: row.Int(7),
-		})
-		return nil
+		}
 	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read subscriptions: %w", err)
-	}
-	return list, nil
 }
 
 // Subscriptions reads the subscriptions of an execution, by command.
@@ -129,20 +123,15 @@ func (r *Reader) UnreadEvents(executions []int64) (map[int64]Unread, error) {
 }
 
 // FilterKinds reads up to limit kinds that the filters of a stream have, in order. It reads one index entry for each.
-func (r *Reader) FilterKinds(account int64, env chargehand.Environment, limit int) (list []string, err error) {
-	err = r.c.Query(`WITH RECURSIVE step (kind) AS (
+func (r *Reader) FilterKinds(account int64, env chargehand.Environment, limit int) ([]string, error) {
+	return readAll(r, "read kinds of filters", `WITH RECURSIVE step (kind) AS (
  SELECT (SELECT kind FROM subscription_filter WHERE account = ?1 AND environment = ?2 ORDER BY kind LIMIT 1)
  UNION ALL
  SELECT (SELECT f.kind FROM subscription_filter f WHERE f.account = ?1 AND f.environment = ?2 AND f.kind > step.kind ORDER BY f.kind LIMIT 1)
  FROM step WHERE step.kind IS NOT NULL)
-SELECT kind FROM step WHERE kind IS NOT NULL LIMIT ?3`, func(row Row) error {
-		list = append(list, row.Text(0))
-		return nil
+SELECT kind FROM step WHERE kind IS NOT NULL LIMIT ?3`, func(row Row, kind *string) {
+		*kind = row.Text(0)
 	}, account, int64(env), int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("read kinds of filters: %w", err)
-	}
-	return list, nil
 }
 
 // Found is a subscription, and the filters by which it was found: their places in the list.
@@ -232,9 +221,5 @@ func (t *Tx) AdvanceSubscription(no, since int64) error {
 
 // CountSubscriptions counts the subscriptions of an environment, at most limit: for metrics.
 func (r *Reader) CountSubscriptions(limit int) (int64, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM (SELECT no FROM subscription LIMIT ?1) s`, int64(limit))
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return 0, fmt.Errorf("count subscriptions: %w", err)
-	}
-	return n, nil
+	return r.count("count subscriptions", `SELECT COUNT(*) FROM (SELECT no FROM subscription LIMIT ?1) s`, int64(limit))
 }

@@ -105,19 +105,12 @@ func (t *Tx) DeleteTicketsOfKind(kind TicketKind) error {
 
 // DeleteTickets deletes up to limit tickets that have expired before expiredMs.
 func (t *Tx) DeleteTickets(expiredMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM ticket WHERE expires_ms < ?1 AND hash IN
+	return t.exec("delete tickets", `DELETE FROM ticket WHERE expires_ms < ?1 AND hash IN
  (SELECT hash FROM ticket WHERE expires_ms < ?1 ORDER BY expires_ms LIMIT ?2)`, expiredMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("delete tickets: %w", err)
-	}
-	return n, nil
 }
 
-func (r *Reader) ticket(query string, args ...any) (ticket Ticket, err error) {
-	if err = r.one(query, func(row Row) { scanTicket(row, &ticket) }, args...); err != nil {
-		return Ticket{}, fmt.Errorf("read ticket: %w", err)
-	}
-	return ticket, nil
+func (r *Reader) ticket(query string, args ...any) (Ticket, error) {
+	return readOne(r, "read ticket", query, scanTicket, args...)
 }
 
 // FindTicket reads a ticket without using it. Errors: ErrNotFound, also if it has expired at nowMs.
@@ -132,12 +125,9 @@ func (r *Reader) TicketByCode(kind TicketKind, code []byte, nowMs int64) (Ticket
 
 // CountTickets counts the tickets of a kind that have not expired at nowMs, up to limit.
 func (r *Reader) CountTickets(kind TicketKind, nowMs int64, limit int) (int, error) {
-	n, err := r.count(`SELECT COUNT(*) FROM (SELECT expires_ms FROM ticket WHERE kind = ?1 AND expires_ms > ?2 LIMIT ?3) AS open`,
+	n, err := r.count("count tickets", `SELECT COUNT(*) FROM (SELECT expires_ms FROM ticket WHERE kind = ?1 AND expires_ms > ?2 LIMIT ?3) AS open`,
 		int64(kind), nowMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("count tickets: %w", err)
-	}
-	return int(n), nil
+	return int(n), err
 }
 
 // SignInDelay delays the next sign-in of a person, or from an address, after tries that failed. All nodes share it.
@@ -178,21 +168,13 @@ func (t *Tx) DeleteSignInDelay(name [sha256.Size]byte) error {
 
 // DeleteSignInDelays deletes up to limit delays that were last changed before that time.
 func (t *Tx) DeleteSignInDelays(beforeMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM sign_in_delay WHERE updated_ms < ?1 AND name IN
+	return t.exec("delete delays of sign-ins", `DELETE FROM sign_in_delay WHERE updated_ms < ?1 AND name IN
  (SELECT name FROM sign_in_delay WHERE updated_ms < ?1 ORDER BY updated_ms LIMIT ?2)`, beforeMs, int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("delete delays of sign-ins: %w", err)
-	}
-	return n, nil
 }
 
 // KeepSignInDelays deletes up to limit of the delays that were last changed the longest ago, but for the newest ones:
 // so many that strangers cannot fill the database.
 func (t *Tx) KeepSignInDelays(newest, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM sign_in_delay WHERE name IN (SELECT name FROM sign_in_delay WHERE updated_ms <
+	return t.exec("delete the oldest delays of sign-ins", `DELETE FROM sign_in_delay WHERE name IN (SELECT name FROM sign_in_delay WHERE updated_ms <
  (SELECT updated_ms FROM sign_in_delay ORDER BY updated_ms DESC LIMIT 1 OFFSET ?1) ORDER BY updated_ms LIMIT ?2)`, int64(newest-1), int64(limit))
-	if err != nil {
-		return 0, fmt.Errorf("delete the oldest delays of sign-ins: %w", err)
-	}
-	return n, nil
 }

@@ -55,13 +55,7 @@ func (r *Reader) NextTimerMs() (dueMs int64, ok bool, err error) {
 }
 
 func (r *Reader) timers(query string, args ...any) ([]Timer, error) {
-	var list []Timer
-	err := r.c.Query(query, func(row Row) error {
-		list = append(list, Timer{Execution: row.Int(0), Command: uint64(row.Int(1)), DueMs: row.Int(2)})
-		return nil
+	return readAll(r, "read timers", query, func(row Row, timer *Timer) {
+		*timer = Timer{Execution: row.Int(0), Command: uint64(row.Int(1)), DueMs: row.Int(2)}
 	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read timers: %w", err)
-	}
-	return list, nil
 }

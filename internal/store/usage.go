@@ -91,16 +91,12 @@ func (t *Tx) countUsage(account int64, env chargehand.Environment, actor int64, 
 
 // Usage reads the usage of an owner. It costs as many index entries as there are connections that have written since
 // the last FoldUsage.
-func (r *Reader) Usage(o UsageOwner) (u Usage, err error) {
-	err = r.one(`SELECT CAST(COALESCE(SUM(executions), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT),
+func (r *Reader) Usage(o UsageOwner) (Usage, error) {
+	return readOne(r, "read usage", `SELECT CAST(COALESCE(SUM(executions), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT),
  CAST(COALESCE(SUM(users), 0) AS BIGINT) FROM usage_sum
- WHERE account = ?1 AND environment = ?2 AND actor = ?3`, func(row Row) {
-		u = Usage{row.Int(0), row.Int(1), row.Int(2)}
+ WHERE account = ?1 AND environment = ?2 AND actor = ?3`, func(row Row, u *Usage) {
+		*u = Usage{row.Int(0), row.Int(1), row.Int(2)}
 	}, o.Account, int64(o.Environment), o.Actor)
-	if err != nil {
-		return Usage{}, fmt.Errorf("read usage: %w", err)
-	}
-	return u, nil
 }
 
 // FoldUsage adds up to limit rows of other slots to those of slot 0, and returns how many they were. It passes over
@@ -136,21 +132,17 @@ func (t *Tx) FoldUsage(limit int) (n int, err error) {
 
 // StoredEvents is the number of events of a stream that are stored. It costs two index entries.
 func (r *Reader) StoredEvents(account int64, env chargehand.Environment) (n int64, err error) {
-	n, err = r.count(`SELECT last + 1 - COALESCE((SELECT e.number FROM event e WHERE e.account = ?1 AND e.environment = ?2 ORDER BY e.number LIMIT 1), last + 1)
+	n, err = r.count("count stored events", `SELECT last + 1 - COALESCE((SELECT e.number FROM event e WHERE e.account = ?1 AND e.environment = ?2 ORDER BY e.number LIMIT 1), last + 1)
  FROM stream WHERE account = ?1 AND environment = ?2`, account, int64(env))
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return 0, fmt.Errorf("count stored events: %w", err)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
 	}
-	return n, nil
+	return n, err
 }
 
 // LongestQueue is the number of queued single executions of the workflow of an environment that has most of them. It
 // looks at up to most executions.
-func (r *Reader) LongestQueue(account int64, env chargehand.Environment, most int) (n int64, err error) {
-	n, err = r.count(`SELECT COALESCE(MAX(n), 0) FROM (SELECT COUNT(*) AS n FROM (SELECT workflow FROM execution
+func (r *Reader) LongestQueue(account int64, env chargehand.Environment, most int) (int64, error) {
+	return r.count("look for the longest queue", `SELECT COALESCE(MAX(n), 0) FROM (SELECT COUNT(*) AS n FROM (SELECT workflow FROM execution
  WHERE account = ?1 AND environment = ?2 AND state = 1 AND batch = 0 ORDER BY workflow LIMIT ?3) q GROUP BY workflow) w`, account, int64(env), int64(most))
-	if err != nil {
-		return 0, fmt.Errorf("look for the longest queue: %w", err)
-	}
-	return n, nil
 }

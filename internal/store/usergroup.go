@@ -62,24 +62,12 @@ func (t *Tx) LeaveGroup(group, person int64) error {
 	return t.change("leave group", `DELETE FROM group_member WHERE user_group = ?1 AND person = ?2`, group, person)
 }
 
-func (r *Reader) group(query string, args ...any) (g Group, err error) {
-	if err = r.one(query, func(row Row) { scanGroup(row, &g) }, args...); err != nil {
-		return Group{}, fmt.Errorf("read group: %w", err)
-	}
-	return g, nil
+func (r *Reader) group(query string, args ...any) (Group, error) {
+	return readOne(r, "read group", query, scanGroup, args...)
 }
 
-func (r *Reader) groups(what, query string, args ...any) (list []Group, err error) {
-	err = r.c.Query(query, func(row Row) error {
-		var g Group
-		scanGroup(row, &g)
-		list = append(list, g)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return list, nil
+func (r *Reader) groups(what, query string, args ...any) ([]Group, error) {
+	return readAll(r, what, query, scanGroup, args...)
 }
 
 // GroupByID reads a group of an account. Errors: ErrNotFound.
@@ -120,18 +108,9 @@ func (r *Reader) GroupsOf(account, person int64) ([]Group, error) {
 
 // GroupMembers reads up to limit members of a group by the number of the person, those after that number (0: the
 // first ones).
-func (r *Reader) GroupMembers(group, after int64, limit int) (list []Person, err error) {
-	err = r.c.Query(`SELECT `+personColumns+` FROM group_member m JOIN person p ON p.no = m.person
- WHERE m.user_group = ?1 AND m.person > ?2 ORDER BY m.person LIMIT ?3`, func(row Row) error {
-		var p Person
-		scanPerson(row, 0, &p)
-		list = append(list, p)
-		return nil
-	}, group, after, int64(limit))
-	if err != nil {
-		return nil, fmt.Errorf("list members of a group: %w", err)
-	}
-	return list, nil
+func (r *Reader) GroupMembers(group, after int64, limit int) ([]Person, error) {
+	return readAll(r, "list members of a group", `SELECT `+personColumns+` FROM group_member m JOIN person p ON p.no = m.person
+ WHERE m.user_group = ?1 AND m.person > ?2 ORDER BY m.person LIMIT ?3`, scanPerson, group, after, int64(limit))
 }
 
 // FirstMembers reads up to limit members of each of some groups, by the number of the group; those with the lowest

@@ -39,9 +39,9 @@ func (t *Tx) InsertWorkflow(w *Workflow) error {
 		return fmt.Errorf("insert workflow: %w", err)
 	}
 	for {
-		n, err := t.count(`SELECT COUNT(*) FROM workflow WHERE account = ?1 AND created_ms = ?2`, w.Account, w.CreatedMs)
+		n, err := t.count("insert workflow", `SELECT COUNT(*) FROM workflow WHERE account = ?1 AND created_ms = ?2`, w.Account, w.CreatedMs)
 		if err != nil {
-			return fmt.Errorf("insert workflow: %w", err)
+			return err
 		}
 		if n == 0 {
 			break
@@ -66,11 +66,8 @@ func (t *Tx) DeleteWorkflow(no, deletedMs int64) error {
 	return t.change("delete workflow", `UPDATE workflow SET deleted_ms = ?2 WHERE no = ?1 AND deleted_ms = 0`, no, deletedMs)
 }
 
-func (r *Reader) workflow(query string, args ...any) (w Workflow, err error) {
-	if err = r.one(query, func(row Row) { scanWorkflow(row, &w) }, args...); err != nil {
-		return Workflow{}, fmt.Errorf("read workflow: %w", err)
-	}
-	return w, nil
+func (r *Reader) workflow(query string, args ...any) (Workflow, error) {
+	return readOne(r, "read workflow", query, scanWorkflow, args...)
 }
 
 // WorkflowByID reads a workflow of an account, deleted or not. Errors: ErrNotFound.
@@ -116,15 +113,5 @@ func (r *Reader) ListWorkflows(f WorkflowFilter) ([]Workflow, error) {
 		args = append(args, f.Name)
 		query += fmt.Sprintf(` AND name = ?%d`, len(args))
 	}
-	var list []Workflow
-	err := r.c.Query(query+` ORDER BY created_ms DESC LIMIT ?3`, func(row Row) error {
-		var w Workflow
-		scanWorkflow(row, &w)
-		list = append(list, w)
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list workflows: %w", err)
-	}
-	return list, nil
+	return readAll(r, "list workflows", query+` ORDER BY created_ms DESC LIMIT ?3`, scanWorkflow, args...)
 }
