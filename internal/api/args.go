@@ -42,6 +42,8 @@ type args struct {
 	outline       bool              // of the input of a workflow
 	graphAs       string            // form of a graph: json, mermaid or dot
 	verify        bool              // the session is to be made fresh
+	topics        []service.Topic   // of a stream
+	ended         bool              // the client of a stream has its last event
 }
 
 // parameter is a query parameter or header that routes share: how it is read, and what the

@@ -248,6 +248,16 @@ var samples = map[string][]request{
 		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002", header: map[string]string{"If-None-Match": `"tag-1"`}},
 	},
 	"getTimelineById": {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/timeline?limit=1&cursor=0"}},
+	"followExecution": {{path: pathE + "/events?after=4"}, {path: pathE + "/events", header: map[string]string{"Last-Event-ID": "end"}}},
+	"followExecutionById": {
+		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/events", header: map[string]string{"Last-Event-ID": "7"}},
+		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/events", header: map[string]string{"Last-Event-ID": "end"}},
+	},
+	"followBatch": {{path: pathB + "/events"}, {path: pathB + "/events", header: map[string]string{"Last-Event-ID": "end"}}},
+	"follow": {
+		{path: "/api/v1/stream?topic=execution:0197a5c4-2222-7000-8000-000000000002&topic=batch:0197a5c4-3333-7000-8000-000000000003"},
+		{path: "/api/v1/stream?topic=execution:0197a5c4-2222-7000-8000-000000000002", header: map[string]string{"Last-Event-ID": "end"}},
+	},
 	"cancelExecution": {{method: "POST", path: pathE + "/cancel", body: `{"reason":"no more"}`}},
 	"retryExecution":  {{method: "POST", path: pathE + "/retry", body: `{}`}},
 	"getTimeline":     {{path: pathE + "/timeline?limit=5&cursor=3"}},

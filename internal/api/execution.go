@@ -289,16 +289,17 @@ func (c *call) asked() service.View {
 	return service.View{BaseURL: c.base(), Wait: c.args.wait}
 }
 
-// waiting is the context of a call that may wait. It ends early when the server stops; the
-// service answers what it has then.
+// waiting is the context of a call that may wait. It ends early when the server stops, or the
+// key or session ends; the service answers what it has then.
 func (c *call) waiting() (context.Context, func()) {
 	if c.args.wait <= 0 {
 		return c.r.Context(), func() {}
 	}
 	c.w.Header()["Preference-Applied"] = []string{"wait=" + strconv.Itoa(int(c.args.wait.Seconds()))}
-	ctx, cancel := context.WithCancel(c.r.Context())
+	held, letGo := c.server.service.Hold(c.r.Context(), c.principal)
+	ctx, cancel := context.WithCancel(held)
 	release := context.AfterFunc(c.server.stopping, cancel)
-	return ctx, func() { release(); cancel() }
+	return ctx, func() { release(); cancel(); letGo() }
 }
 
 func viewExecution(e *service.Execution) Execution {

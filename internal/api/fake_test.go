@@ -331,6 +331,43 @@ func (f *fake) RetryExecution(_ context.Context, _ *service.Principal, r service
 	return orReplayed(f, e)
 }
 
+// Hold is asked for by everything that waits.
+func (f *fake) Hold(ctx context.Context, _ *service.Principal) (context.Context, func()) {
+	return ctx, func() {}
+}
+
+// followed sends one of each event, and ends.
+func (f *fake) followed(send func([]service.StreamEvent) error, events ...service.StreamEvent) error {
+	for _, e := range events {
+		if err := send([]service.StreamEvent{e}); err != nil {
+			return err
+		}
+	}
+	if err := send(nil); err != nil {
+		return err
+	}
+	return &service.StreamEnd{Reason: service.EndComplete, Detail: "Nothing else will happen."}
+}
+
+func (f *fake) FollowExecution(_ context.Context, _ *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error {
+	topic := service.Topic{Kind: service.TopicExecution, ID: r.Execution}
+	task := &service.TaskEvent{No: r.After + 3, At: time.UnixMilli(1_769_851_800_120), Ended: true, Seq: 2, Name: "pay", Reference: "/do/1/pay", Attempt: 1, Phase: chargehand.Faulted, Error: fixtureFaulted().Error}
+	return f.followed(send, service.StreamEvent{Topic: topic, Execution: fixtureFaulted()},
+		service.StreamEvent{Topic: topic, Gap: &service.Gap{From: r.After + 1, To: r.After + 2}}, service.StreamEvent{Topic: topic, Task: task})
+}
+
+func (f *fake) FollowBatch(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, id chargehand.BatchID, _ service.View, send func([]service.StreamEvent) error) error {
+	return f.followed(send, service.StreamEvent{Topic: service.Topic{Kind: service.TopicBatch, ID: id}, Batch: fixtureBatch()})
+}
+
+func (f *fake) Follow(_ context.Context, _ *service.Principal, topics []service.Topic, _ service.View, send func([]service.StreamEvent) error) error {
+	var events []service.StreamEvent
+	for _, t := range topics {
+		events = append(events, service.StreamEvent{Topic: t, Gone: true})
+	}
+	return f.followed(send, events...)
+}
+
 func (f *fake) Timeline(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, _ chargehand.ExecutionID, limit int, after int64, _ service.View) (*service.TimelinePage, error) {
 	if f.timeline != nil {
 		return f.timeline(limit, after)

@@ -62,7 +62,7 @@ func (c *call) outcome(took time.Duration) (level slog.Level, message string, re
 		return slog.LevelInfo, "request failed", true
 	case c.route != nil && c.route.change != "" && c.w.Header().Get("Idempotency-Replayed") == "":
 		return slog.LevelInfo, c.route.change, false
-	case took >= slowAfter+c.args.wait:
+	case took >= slowAfter+c.args.wait && (c.route == nil || !c.route.live):
 		return slog.LevelInfo, "request was slow", true
 	}
 	return slog.LevelDebug, "request answered", false

@@ -53,7 +53,9 @@ func (m *metrics) observe(rt *route, status int, took time.Duration) {
 	if rt != nil {
 		counts = rt.metrics
 	}
-	counts.duration.Observe(took.Seconds())
+	if rt == nil || !rt.live || status >= 400 {
+		counts.duration.Observe(took.Seconds())
+	}
 	if status <= 0 || status >= len(counts.byStatus) {
 		return
 	}

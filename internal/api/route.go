@@ -37,6 +37,8 @@ type endpoint struct {
 	page            bool // at the root only, answered in HTML, and not in the document
 	// slow marks routes that may read or write for longer than the usual time limits.
 	slow bool
+	// live routes answer with a stream of events: how long that takes says nothing about the server.
+	live bool
 	// audits are the actions that the route writes to the audit log; a route that changes something has one, or
 	// unaudited says why not.
 	audits    []audit.Action
@@ -95,6 +97,7 @@ func endpoints() []endpoint {
 		graphEndpoints(),
 		executionEndpoints(),
 		batchEndpoints(),
+		streamEndpoints(),
 		fileEndpoints(),
 		keyEndpoints(),
 		meEndpoints(),

@@ -42,6 +42,10 @@ type Service interface {
 	ListExecutions(ctx context.Context, p *service.Principal, q service.ListExecutions) (*service.ExecutionPage, error)
 	CancelExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
 	RetryExecution(ctx context.Context, p *service.Principal, r service.RetryExecution) (*service.Execution, bool, error)
+	FollowExecution(ctx context.Context, p *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error
+	FollowBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v service.View, send func([]service.StreamEvent) error) error
+	Follow(ctx context.Context, p *service.Principal, topics []service.Topic, v service.View, send func([]service.StreamEvent) error) error
+	Hold(ctx context.Context, p *service.Principal) (held context.Context, release func())
 	Timeline(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, limit int, after int64, v service.View) (*service.TimelinePage, error)
 
 	CreateBatch(ctx context.Context, p *service.Principal, r service.CreateBatch) (*service.Batch, bool, error)

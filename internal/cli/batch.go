@@ -100,23 +100,18 @@ func (c *connection) awaitBatch(ctx context.Context, api *client.Client, b *clie
 	counter := newCounter(c.console, b)
 	defer counter.close()
 	sample := sampler{api: api}
-	pause := 50 * time.Millisecond
-	for {
-		read, err := api.GetBatch(ctx, b.WorkflowID, b.BatchID, "none", 0)
-		if err != nil {
-			return nil, err
+	var last *client.Batch
+	err := api.FollowBatch(ctx, b.WorkflowID, b.BatchID, func(e client.StreamEvent) error {
+		if e.Batch != nil {
+			last = e.Batch
+			counter.show(last, sample.task(ctx, last))
 		}
-		counter.show(read, sample.task(ctx, read))
-		if read.Final() {
-			return read, nil
-		}
-		select {
-		case <-time.After(pause):
-			pause = min(2*pause, time.Second)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return nil
+	})
+	if err == nil && last == nil {
+		last, err = api.GetBatch(ctx, b.WorkflowID, b.BatchID, "none", 0)
 	}
+	return last, err
 }
 
 // sampler names a task of a batch that is running.

@@ -118,6 +118,8 @@ const (
 
 // await shows the progress of an execution until it has ended, or needs a person.
 func (c *connection) await(ctx context.Context, api *client.Client, e *client.Execution, noPeople bool) (*client.Execution, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	p := newProgress(c.console, api, e)
 	defer p.close()
 	type answer struct {
@@ -131,6 +133,7 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 	}
 	go ask()
 	pause := firstPause
+	moved := taskMoves(ctx, api, e)
 	for {
 		select {
 		case a := <-answers:
@@ -142,9 +145,30 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 				return a.e, nil
 			}
 			go ask()
+		case <-moved:
+			p.update(ctx, false)
+			pause = lastPause
 		case <-time.After(pause):
 			p.update(ctx, false)
 			pause = min(2*pause, lastPause)
 		}
 	}
+}
+
+// taskMoves returns a channel that tells of starts and ends of tasks, as long as the server does. ctx ends it.
+func taskMoves(ctx context.Context, api *client.Client, e *client.Execution) <-chan struct{} {
+	moved := make(chan struct{}, 1)
+	go func() {
+		// A server that does not tell is asked now and then.
+		_ = api.FollowExecution(ctx, e.WorkflowID, e.ID, 0, func(event client.StreamEvent) error {
+			if event.Task != nil {
+				select {
+				case moved <- struct{}{}:
+				default:
+				}
+			}
+			return nil
+		})
+	}()
+	return moved
 }

@@ -94,6 +94,12 @@ type Engine interface {
 	// first, then read the row, then wait. The channel may also be closed without a change.
 	Watch(id [16]byte) (changed <-chan struct{}, stop func())
 
+	// Follow calls moved after each commit of this process that may have changed the row or the timeline of the
+	// execution with that id, or the row or the counts of the batch, until stop is called. moved must not block; it may
+	// also be called without a change. told is false if other processes make such commits, too: then who follows has to
+	// look by itself.
+	Follow(id [16]byte, moved func()) (stop func(), told bool)
+
 	// Timeline returns the entries of an execution, running or ended, by Seq, and whether
 	// older ones were dropped.
 	Timeline(ctx context.Context, executionNo int64) (entries []machine.Entry, truncated bool, err error)

@@ -97,6 +97,18 @@ func (s *Service) readBatch(ctx context.Context, v View, find func(*store.Reader
 
 // batch shows a row with the counts of the items that have not ended.
 func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, error) {
+	var n store.StateCounts
+	if !row.Status.Final() {
+		var err error
+		if n, err = r.CountItems(row.No); err != nil {
+			return nil, err
+		}
+	}
+	return s.batchWith(r, row, n, v)
+}
+
+// batchWith shows a row with counts that were read before.
+func (s *Service) batchWith(r *store.Reader, row *store.Batch, n store.StateCounts, v View) (*Batch, error) {
 	workflow, err := s.names.workflow(r, row.Workflow)
 	if err != nil {
 		return nil, err
@@ -118,10 +130,6 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 		no: row.No, account: row.Account, BaseURL: v.BaseURL,
 	}
 	if !row.Status.Final() {
-		n, err := r.CountItems(row.No)
-		if err != nil {
-			return nil, err
-		}
 		b.Queued, b.Running = int(n[store.StateQueued]), int(n[store.StateActive])
 		b.Waiting = int(n[store.StateReady] + n[store.StateParked])
 	}

@@ -246,6 +246,31 @@ type fakeEngine struct {
 	lines   []machine.Entry
 	cut     bool
 	waiting chan struct{} // gets a value when a request starts to watch; may be nil
+	tells   bool          // Follow tells of changes
+	follows map[*func()][16]byte
+	read    atomic.Int64 // timelines
+}
+
+func (f *fakeEngine) Follow(id [16]byte, moved func()) (stop func(), told bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.follows == nil {
+		f.follows = make(map[*func()][16]byte)
+	}
+	f.follows[&moved] = id
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.follows, &moved)
+	}, f.tells
+}
+
+// traced makes the timeline of every execution another one.
+func (f *fakeEngine) traced(id [16]byte, lines ...machine.Entry) {
+	f.mu.Lock()
+	f.lines = lines
+	f.mu.Unlock()
+	f.notify(id)
 }
 
 func (f *fakeEngine) Start(ctx context.Context, s engine.Start) (store.Execution, error) {
@@ -415,9 +440,17 @@ func (f *fakeEngine) notify(id [16]byte) {
 		close(c)
 		delete(f.watched, id)
 	}
+	for moved, followed := range f.follows {
+		if followed == id && f.tells {
+			(*moved)()
+		}
+	}
 }
 
 func (f *fakeEngine) Timeline(context.Context, int64) ([]machine.Entry, bool, error) {
+	f.read.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return f.lines, f.cut, nil
 }
 

@@ -21,6 +21,8 @@ type Limits struct {
 	RatePerSecond       float64       // requests per key; default 1,000; negative: no limit
 	InlinePayloadBytes  int           // larger payloads go to the blob store; default 128 KiB
 	IdempotencyKeyBytes int           // default 255
+	EventStreams        int           // streams of events that are open at once; default 2,000
+	EventStreamsPerKey  int           // of those, of one key or person; default 100
 	// PoolLimits are the limits that other packages enforce. The service only lists them.
 	PoolLimits []Limit
 }
@@ -57,6 +59,8 @@ func (l Limits) WithDefaults() Limits {
 	orElseInt(&l.Concurrency, 100)
 	orElseInt(&l.InlinePayloadBytes, 128<<10)
 	orElseInt(&l.IdempotencyKeyBytes, 255)
+	orElseInt(&l.EventStreams, 2000)
+	orElseInt(&l.EventStreamsPerKey, 100)
 	if l.Wait == 0 {
 		l.Wait = 60 * time.Second
 	}
@@ -81,6 +85,9 @@ func (l Limits) List() []Limit {
 		{"batch_concurrency", int64(l.Concurrency), "Executions of one batch that run at once; a larger wish is lowered to this."},
 		{"page_items", 100, "Items of one page of a list."},
 		{"wait_seconds", int64(l.Wait / time.Second), "Longest time that a request waits for an execution or a batch."},
+		{"event_streams", int64(l.EventStreams), "Streams of events that one server has open at once."},
+		{"event_streams_per_key", int64(l.EventStreamsPerKey), "Those of one API key or person."},
+		{"stream_topics", MaxTopics, "Topics of one stream."},
 		{"requests_per_second", max(0, int64(l.RatePerSecond)), "Requests per second and API key, twice as many at once; 0 means no limit."},
 		{"idempotency_key_bytes", int64(l.IdempotencyKeyBytes), "Length of an Idempotency-Key."},
 		{"idempotency_seconds", int64(idempotencyLife / time.Second), "How long an Idempotency-Key counts."},

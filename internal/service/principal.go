@@ -57,9 +57,10 @@ type Principal struct {
 	RatePerSecond float64
 	ExpiresAt     time.Time // zero: never
 
-	networks []netip.Prefix // that the key may be used from; none: any
-	rights   []right        // of a person, not narrowed; nil: Scopes over Workflows are the only right
-	partial  *partial       // nil: everything that it sees is shown as a whole
+	digest   [sha256.Size]byte // of the key; zero: a session
+	networks []netip.Prefix    // that the key may be used from; none: any
+	rights   []right           // of a person, not narrowed; nil: Scopes over Workflows are the only right
+	partial  *partial          // nil: everything that it sees is shown as a whole
 }
 
 // Sees reports whether the key's list of workflows admits id.
@@ -172,16 +173,7 @@ func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age ui
 	var row store.Key
 	entry := &keyEntry{loaded: now}
 	err := s.view(ctx, func(r *store.Reader) (err error) {
-		row, err = r.KeyByHash(digest[:])
-		switch {
-		case err != nil:
-		case row.RevokedMs != 0:
-			err = store.ErrNotFound
-		case row.Person != 0:
-			entry.principal, err = s.personalPrincipal(r, &row)
-		default:
-			entry.principal, err = keyPrincipal(r, &row)
-		}
+		row, entry.principal, err = s.principalOfKey(r, digest)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -190,18 +182,38 @@ func (s *Service) loadKey(ctx context.Context, digest *[sha256.Size]byte, age ui
 	if err != nil {
 		return nil, err
 	}
-	if entry.principal.networks, err = storedNetworks(row.Addresses); err != nil {
-		return nil, err
-	}
-	if !bytes.Equal(row.Hash, digest[:]) { // before its rotation: it ends with the grace, and so does what it makes
-		if !livesLonger(row.OldUntilMs, row.ExpiresMs) {
-			entry.principal.ExpiresAt, row.ExpiresMs = atMs(row.OldUntilMs), row.OldUntilMs
-		}
-	}
 	entry.expiresMs, entry.use = row.ExpiresMs, s.uses.of(row.No)
 	s.keys.put(digest, entry, age)
 	s.logFirstUse(ctx, &row, entry.use)
 	return entry, nil
+}
+
+// principalOfKey reads the row of a key, whose end is that of the digest, and its principal.
+// Errors: store.ErrNotFound, also if it was revoked.
+func (s *Service) principalOfKey(r *store.Reader, digest *[sha256.Size]byte) (row store.Key, p *Principal, err error) {
+	row, err = r.KeyByHash(digest[:])
+	switch {
+	case err != nil:
+	case row.RevokedMs != 0:
+		err = store.ErrNotFound
+	case row.Person != 0:
+		p, err = s.personalPrincipal(r, &row)
+	default:
+		p, err = keyPrincipal(r, &row)
+	}
+	if err != nil {
+		return row, nil, err
+	}
+	p.digest = *digest
+	if p.networks, err = storedNetworks(row.Addresses); err != nil {
+		return row, nil, err
+	}
+	if !bytes.Equal(row.Hash, digest[:]) { // before its rotation: it ends with the grace, and so does what it makes
+		if !livesLonger(row.OldUntilMs, row.ExpiresMs) {
+			p.ExpiresAt, row.ExpiresMs = atMs(row.OldUntilMs), row.OldUntilMs
+		}
+	}
+	return row, p, nil
 }
 
 // keyPrincipal is the principal of a key that stands for no person. Errors: store.ErrNotFound.

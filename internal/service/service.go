@@ -91,6 +91,8 @@ type Service struct {
 	names       names
 	running     runningKeys
 	schedules   *schedule.Scheduler
+	holds       holds
+	live        live
 }
 
 // New returns a Service. It starts nothing; see Run. It panics if a required part is
@@ -114,6 +116,7 @@ func New(c Config) *Service {
 		mail: c.Mail, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),
 	}
+	s.live.init(s)
 	s.schedules = schedule.New(schedule.Config{
 		Store: c.Store, Plans: c.Plans, Blobs: eventContents{s}, Starter: s, Zone: c.Zone, Unread: c.UnreadEvents,
 		Shared: c.Shared, Now: c.Now, Log: c.Log,

@@ -47,7 +47,7 @@
 //	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows CountItems CountUnfinished
 //	              CountUnfinishedAtMost Labels NextDelayedMs
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
-//	              QueuedAtLeast Statuses ScanUnfinished CancelledBatches
+//	              QueuedAtLeast Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf ScanUnfinished CancelledBatches
 //	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	timer         Timers TimersDue TimersAfter NextTimerMs

@@ -1,9 +1,6 @@
 package store
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // What nodes ask to follow what others do: statuses of many ids, rows that are not final.
 
@@ -13,8 +10,21 @@ const MaxStatuses = 200
 // Statuses calls found with the status of each execution (chargehand.Status) or batch
 // (chargehand.BatchStatus) that has one of up to MaxStatuses ids.
 func (r *Reader) Statuses(ids [][16]byte, found func(id [16]byte, status int64)) error {
+	return r.inIDs("read statuses", ids, func(in string) string {
+		return `SELECT id, status FROM execution WHERE id IN (` + in + `)
+UNION ALL SELECT id, status FROM batch WHERE id IN (` + in + `)`
+	}, func(row Row) error {
+		var id [16]byte
+		copy(id[:], row.Bytes(0))
+		found(id, row.Int(1))
+		return nil
+	})
+}
+
+// inIDs runs a query for up to MaxStatuses ids, in groups; text makes it from their placeholders.
+func (r *Reader) inIDs(what string, ids [][16]byte, text func(list string) string, row func(Row) error) error {
 	if len(ids) > MaxStatuses {
-		return errors.New("read statuses: too many ids")
+		return fmt.Errorf("%s: too many ids", what)
 	}
 	err := groups(len(ids), func(from, n, size int) error {
 		args := make([]any, size)
@@ -22,19 +32,56 @@ func (r *Reader) Statuses(ids [][16]byte, found func(id [16]byte, status int64))
 			at := from + min(i, n-1)
 			args[i] = ids[at][:]
 		}
-		list := placeholders(size)
-		return r.c.Query(`SELECT id, status FROM execution WHERE id IN (`+list+`)
-UNION ALL SELECT id, status FROM batch WHERE id IN (`+list+`)`, func(row Row) error {
-			var id [16]byte
-			copy(id[:], row.Bytes(0))
-			found(id, row.Int(1))
+		return r.c.Query(text(placeholders(size)), row, args...)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// ExecutionsWithIDs reads the executions that have one of up to MaxStatuses ids, without their inputs, in any order.
+func (r *Reader) ExecutionsWithIDs(ids [][16]byte) (list []Execution, err error) {
+	err = r.inIDs("read executions", ids, func(in string) string {
+		return `SELECT ` + executionColumns + ` FROM execution e WHERE e.id IN (` + in + `)`
+	}, func(row Row) error {
+		var e Execution
+		scanExecution(row, &e)
+		list = append(list, e)
+		return nil
+	})
+	return list, err
+}
+
+// BatchesWithIDs reads the batches that have one of up to MaxStatuses ids, in any order.
+func (r *Reader) BatchesWithIDs(ids [][16]byte) (list []Batch, err error) {
+	err = r.inIDs("read batches", ids, func(in string) string {
+		return selectBatch + ` WHERE id IN (` + in + `)`
+	}, func(row Row) error {
+		var b Batch
+		r.scanBatch(row, &b)
+		list = append(list, b)
+		return nil
+	})
+	return list, err
+}
+
+// CountItemsOf is CountItems of several batches, by number. A batch without such items is not in the answer.
+func (r *Reader) CountItemsOf(batches []int64) (map[int64]StateCounts, error) {
+	counts := make(map[int64]StateCounts, len(batches))
+	err := inGroups(batches, func(list string, args []any) error {
+		return r.c.Query(`SELECT b.no, e.state, COUNT(*) FROM batch b JOIN execution e ON e.account = b.account AND e.batch = b.no
+ WHERE e.state IN (1, 2, 3, 4) AND e.state <> 0 AND b.no IN (`+list+`) GROUP BY b.no, e.state`, func(row Row) error {
+			n := counts[row.Int(0)]
+			n[row.Int(1)] = row.Int(2)
+			counts[row.Int(0)] = n
 			return nil
 		}, args...)
 	})
 	if err != nil {
-		return fmt.Errorf("read statuses: %w", err)
+		return nil, fmt.Errorf("count items: %w", err)
 	}
-	return nil
+	return counts, nil
 }
 
 // ScanUnfinished reads up to limit executions in an execution state other than StateEnded, without their

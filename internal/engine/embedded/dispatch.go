@@ -57,6 +57,11 @@ func (e *Engine) dispatch(s *writeSet) {
 	}
 	if inst.row.Status != before.Status {
 		e.watchers.notify(inst.row.ID)
+	} else {
+		e.watchers.followers.moved(inst.row.ID)
+	}
+	if inst.row.Batch != 0 && inst.row.State != before.State {
+		e.watchers.followers.moved(inst.queue.batchID)
 	}
 	if s.begin && inst.row.Batch != 0 {
 		e.watchers.notify(inst.queue.batchID) // its first execution makes the batch running

@@ -10,8 +10,9 @@ const watchShards = 16
 // watchers notifies the goroutines that watch an execution or a batch of a change of its status.
 // Without watchers, a change costs one atomic load.
 type watchers struct {
-	watching atomic.Int64
-	shards   [watchShards]struct {
+	followers followers
+	watching  atomic.Int64
+	shards    [watchShards]struct {
 		mu      sync.Mutex
 		watches map[[16]byte]*watch
 	}
@@ -53,8 +54,9 @@ func (h *watchers) watch(id [16]byte) (<-chan struct{}, func()) {
 	}
 }
 
-// notify wakes all watchers of id.
+// notify wakes all watchers of id, and tells those who follow it.
 func (h *watchers) notify(id [16]byte) {
+	h.followers.moved(id)
 	if h.watching.Load() == 0 {
 		return
 	}
@@ -69,6 +71,7 @@ func (h *watchers) notify(id [16]byte) {
 
 // notifyAll wakes all watchers. A watcher whose id has not changed reads its row, and watches again.
 func (h *watchers) notifyAll() {
+	h.followers.movedAll()
 	for i := range h.shards {
 		shard := &h.shards[i]
 		shard.mu.Lock()

@@ -26,6 +26,7 @@ var dispatchTests = map[string]func(*fixture){
 	"last chunk of an end from outside": lastChunk,
 	"items to be cancelled":             lockItems,
 	"statuses":                          statuses,
+	"rows with ids":                     rowsWithIDs,
 	"scan of unfinished executions":     scanUnfinished,
 	"batches that are cancelled":        cancelledBatches,
 	"executions with large inputs":      candidateInputs,
@@ -485,6 +486,62 @@ func statuses(f *fixture) {
 	}
 	err := f.View(f.Context(), func(r *store.Reader) error {
 		return r.Statuses(make([][16]byte, store.MaxStatuses+1), func([16]byte, int64) {})
+	})
+	if err == nil {
+		f.Error("too many ids were accepted")
+	}
+}
+
+func rowsWithIDs(f *fixture) {
+	b, items := f.batch(30)
+	other, _ := f.batch(3)
+	no := f.inserted()
+	f.reportAs(items[4].No, store.StateActive, 0)
+	f.view(func(r *store.Reader) error {
+		single, err := r.ExecutionByNo(no)
+		if err != nil {
+			return err
+		}
+		list, err := r.ExecutionsWithIDs([][16]byte{items[4].ID, single.ID, {1, 2, 3}})
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			want, err := r.ExecutionByNo(e.No)
+			want.Input = e.Input // it is not read
+			if err != nil || !reflect.DeepEqual(e, want) {
+				f.Errorf("read %+v, want %+v, %v", e, want, err)
+			}
+		}
+		if len(list) != 2 {
+			f.Errorf("read %d executions", len(list))
+		}
+		batches, err := r.BatchesWithIDs([][16]byte{other.ID, b.ID, single.ID})
+		if err != nil {
+			return err
+		}
+		for _, got := range batches {
+			if want, err := r.BatchByNo(got.No); err != nil || got != want {
+				f.Errorf("read %+v, want %+v, %v", got, want, err)
+			}
+		}
+		counts, err := r.CountItemsOf([]int64{b.No, other.No, 1 << 40})
+		if err != nil {
+			return err
+		}
+		for _, no := range []int64{b.No, other.No, 1 << 40} {
+			if want, err := r.CountItems(no); err != nil || counts[no] != want {
+				f.Errorf("batch %d: counted %v, want %v, %v", no, counts[no], want, err)
+			}
+		}
+		if len(batches) != 2 || counts[b.No][store.StateActive] != 1 || counts[b.No][store.StateQueued] != 29 {
+			f.Errorf("read %d batches and the counts %v", len(batches), counts)
+		}
+		return nil
+	})
+	err := f.View(f.Context(), func(r *store.Reader) error {
+		_, err := r.ExecutionsWithIDs(make([][16]byte, store.MaxStatuses+1))
+		return err
 	})
 	if err == nil {
 		f.Error("too many ids were accepted")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"reflect"
 
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -45,6 +46,12 @@ func (f *fixture) sessionByHash(hash []byte) (s store.Session) {
 	f.Helper()
 	f.view(func(r *store.Reader) (err error) {
 		s, err = r.SessionByHash(hash)
+		if err == nil {
+			again, err := r.SessionByNo(s.No)
+			if err != nil || !reflect.DeepEqual(again, s) {
+				f.Errorf("by its number the session is %+v, want %+v, %v", again, s, err)
+			}
+		}
 		return err
 	})
 	return s

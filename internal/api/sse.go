@@ -1,0 +1,324 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+)
+
+const sseMedia = "text/event-stream"
+
+// endID is the id of the last event of a stream that is complete. A client that comes back with it, as browsers do by
+// themselves, is told with 204 not to come again.
+const endID = "end"
+
+// stalled is how long a client may take to read what is written at once.
+const stalled = 30 * time.Second
+
+var (
+	sseValue = []string{sseMedia}
+	// A proxy that collects an answer would keep a stream from its reader.
+	unbufferedValue = []string{"no"}
+	noStoreValue    = []string{"no-store"}
+)
+
+var (
+	lastEventParameter = &parameter{
+		name: "Last-Event-ID", in: "header", example: "17",
+		about:  "The id of the last event that the client has: the stream goes on after it. Wins over after.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			if c.args.ended = value == endID; c.args.ended || value == "" {
+				return ""
+			}
+			c.args.seq, complaint = eventNumber(value)
+			return complaint
+		},
+	}
+	afterEventParameter = &parameter{
+		name: "after", in: "query", example: 17,
+		about:  "The seq of the last event that the client has: the stream goes on after it. Default: 0, from the first event.",
+		schema: huma.Schema{Type: "integer", Minimum: least(0)},
+		read: func(c *call, value string) (complaint string) {
+			c.args.seq, complaint = eventNumber(value)
+			return complaint
+		},
+	}
+	lastStateParameter = &parameter{
+		name: "Last-Event-ID", in: "header", example: endID,
+		about:  "With the id of a stream's last event (end), the answer is 204: nothing else will happen. Any other is ignored, because the stream begins with the state of everything.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.ended = value == endID
+			return ""
+		},
+	}
+	topicParameter = &parameter{
+		name: "topic", in: "query", many: true, example: "execution:01937c5e-8f00-7000-8000-00000000e8ec",
+		about:  "execution:ID or batch:ID. Repeat it for several, " + strconv.Itoa(service.MaxTopics) + " at most. At least one is needed.",
+		schema: huma.Schema{Type: "string", Pattern: "^(execution|batch):"},
+		read:   func(c *call, value string) (complaint string) { return c.readTopic(value) },
+	}
+)
+
+func least(n float64) *float64 { return &n }
+
+func eventNumber(value string) (n int64, complaint string) {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 0 {
+		return 0, "must be the seq of an event: a whole number from 0."
+	}
+	return n, ""
+}
+
+func (c *call) readTopic(value string) (complaint string) {
+	kind, text, _ := strings.Cut(value, ":")
+	topic := service.Topic{}
+	switch kind {
+	case "execution":
+		topic.Kind = service.TopicExecution
+	case "batch":
+		topic.Kind = service.TopicBatch
+	default:
+		return "must be execution:ID or batch:ID."
+	}
+	id, err := chargehand.ParseID[chargehand.ExecutionID](text)
+	if err != nil {
+		return "must be execution:ID or batch:ID, with a UUID as the id."
+	}
+	if topic.ID = id; slices.Contains(c.args.topics, topic) {
+		return ""
+	}
+	if len(c.args.topics) == service.MaxTopics {
+		return "may be given " + strconv.Itoa(service.MaxTopics) + " times at most."
+	}
+	c.args.topics = append(c.args.topics, topic)
+	return ""
+}
+
+const (
+	exampleEvents = "event: execution\ndata: {\"id\":\"01937c5e-8f00-7000-8000-00000000e8ec\",\"status\":\"processing\"}\n\n" +
+		"id: 1\nevent: task.started\ndata: {\"seq\":1,\"at\":\"2026-03-01T12:00:00.000Z\",\"task_seq\":1,\"name\":\"confirm\",\"reference\":\"/do/0/confirm\",\"iteration\":0,\"attempt\":1,\"phase\":\"running\"}\n\n"
+	exampleBatchEvents = "event: batch\ndata: {\"id\":\"01937c5e-8f00-7000-8000-00000000ba7c\",\"status\":\"running\",\"total\":100,\"completed\":12}\n\n"
+	exampleStream      = "event: execution\ndata: {\"topic\":\"execution:01937c5e-8f00-7000-8000-00000000e8ec\",\"execution\":{\"status\":\"processing\"}}\n\n"
+)
+
+func streamEndpoints() []endpoint {
+	const execution, batch = "/workflows/{workflowId}/executions/{executionId}", "/workflows/{workflowId}/batch/{batchId}"
+	over := answer{status: 204, about: "The client has the last event: it need not come again"}
+	quota := []chargehand.Code{chargehand.CodeQuotaExceeded}
+	follow := endpoint{
+		method: get, path: execution + "/events", id: "followExecution", tag: "Executions", live: true,
+		summary: "Follow an execution",
+		about: "Server-sent events: the execution as it is and at each change (event: execution, without output), and the start and end of each task (task.started, task.ended), " +
+			"numbered by seq from 1 without gaps, also across connections. Numbers that are not kept any more are told as event: gap. The last event is end; it says why. A comment is sent every 15 s.",
+		scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, problems: quota,
+		parameters: []*parameter{afterEventParameter, lastEventParameter},
+		answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleEvents}, over},
+		serve:      (*call).followExecution,
+	}
+	anywhereToo := follow
+	anywhereToo.path, anywhereToo.id, anywhereToo.serve = "/executions/{executionId}/events", "followExecutionById", anywhere((*call).followExecution)
+	anywhereToo.summary = "Follow an execution, whatever its workflow"
+	return []endpoint{
+		follow, anywhereToo,
+		{
+			method: get, path: batch + "/events", id: "followBatch", tag: "Batches", live: true,
+			summary: "Follow a batch",
+			about:   "Server-sent events: the batch as it is and after changes (event: batch, without entries), and at last event: end. Several changes may be told as one. A comment is sent every 15 s.",
+			scopes:  service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, problems: quota,
+			parameters: []*parameter{lastStateParameter},
+			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleBatchEvents}, over},
+			serve:      (*call).followBatch,
+		},
+		{
+			method: get, path: "/stream", id: "follow", tag: "Executions", live: true,
+			summary: "Follow executions and batches with one stream",
+			about: "Server-sent events: each topic as it is, and then its changes. Every event has topic, and execution (without output), batch (without entries) or, after a deletion, neither (event: gone). " +
+				"Several changes may be told as one. When nothing more can change, the last event is end. A comment is sent every 15 s.",
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
+			problems:   []chargehand.Code{chargehand.CodeQuotaExceeded, chargehand.CodeExecutionNotFound, chargehand.CodeBatchNotFound},
+			parameters: []*parameter{topicParameter, lastStateParameter},
+			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleStream}, over},
+			serve:      (*call).followTopics,
+		},
+	}
+}
+
+// What the data of the events look like.
+type (
+	taskEventView struct {
+		Seq       int64           `json:"seq"`
+		At        moment          `json:"at"`
+		TaskSeq   int64           `json:"task_seq"`
+		Name      string          `json:"name"`
+		Reference string          `json:"reference"`
+		Iteration int             `json:"iteration"`
+		Attempt   int             `json:"attempt"`
+		Phase     string          `json:"phase"`
+		Error     *executionError `json:"error,omitempty"`
+	}
+	gapView struct {
+		From int64 `json:"from"`
+		To   int64 `json:"to"`
+	}
+	stateView struct {
+		Topic     string     `json:"topic"`
+		Execution *Execution `json:"execution,omitempty"`
+		Batch     *batch     `json:"batch,omitempty"`
+	}
+	endView struct {
+		Reason    string `json:"reason"`
+		Detail    string `json:"detail"`
+		Reconnect bool   `json:"reconnect"`
+	}
+)
+
+func (c *call) followExecution() error {
+	r := service.FollowExecution{Workflow: c.workflow, Execution: c.execution, After: c.args.seq, View: c.asked()}
+	return c.live(func(ctx context.Context, send func([]service.StreamEvent) error) error {
+		return c.server.service.FollowExecution(ctx, c.principal, r, send)
+	}, false)
+}
+
+func (c *call) followBatch() error {
+	return c.live(func(ctx context.Context, send func([]service.StreamEvent) error) error {
+		return c.server.service.FollowBatch(ctx, c.principal, c.workflow, c.batch, c.asked(), send)
+	}, false)
+}
+
+func (c *call) followTopics() error {
+	if len(c.args.topics) == 0 && !c.args.ended {
+		return badParameter("topic", "is needed: execution:ID or batch:ID.")
+	}
+	return c.live(func(ctx context.Context, send func([]service.StreamEvent) error) error {
+		return c.server.service.Follow(ctx, c.principal, c.args.topics, c.asked(), send)
+	}, true)
+}
+
+// live answers with a stream of events until it ends. topics says that the events name theirs.
+func (c *call) live(follow func(context.Context, func([]service.StreamEvent) error) error, topics bool) error {
+	if c.args.ended {
+		c.empty(http.StatusNoContent)
+		return nil
+	}
+	c.allowTime()
+	ctx, cancel := context.WithCancelCause(c.r.Context())
+	defer cancel(nil)
+	release := context.AfterFunc(c.server.stopping, func() {
+		cancel(&service.StreamEnd{Reason: service.EndStopping, Detail: "The server is stopping.", Reconnect: true})
+	})
+	defer release()
+	var text []byte
+	err := follow(ctx, func(events []service.StreamEvent) (err error) {
+		text = text[:0]
+		if c.status == 0 {
+			c.beginEvents()
+			text = append(text, "retry: 1000\n\n"...)
+		}
+		if len(events) == 0 {
+			text = append(text, ": nothing new\n\n"...)
+		}
+		for i := range events {
+			if text, err = appendEvent(text, &events[i], topics); err != nil {
+				return err
+			}
+		}
+		return c.sendEvents(text)
+	})
+	var end *service.StreamEnd
+	if !errors.As(err, &end) {
+		return err
+	}
+	if c.status == 0 {
+		c.beginEvents()
+	}
+	if text, err = appendEnd(text[:0], end); err != nil {
+		return err
+	}
+	return c.sendEvents(text)
+}
+
+func (c *call) beginEvents() {
+	h := c.w.Header()
+	h["Content-Type"], h["X-Accel-Buffering"], h["Cache-Control"] = sseValue, unbufferedValue, noStoreValue
+	c.status = http.StatusOK
+	c.w.WriteHeader(http.StatusOK)
+}
+
+// sendEvents writes events and has them sent. A client that does not read them for too long is gone.
+func (c *call) sendEvents(text []byte) error {
+	control := http.NewResponseController(c.w)
+	_ = control.SetWriteDeadline(time.Now().Add(stalled)) // a writer that knows no deadlines has none to move
+	n, err := c.w.Write(text)
+	c.sent += int64(n)
+	if err == nil {
+		err = control.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errClientGone, err)
+	}
+	return nil
+}
+
+// appendEvent writes one event.
+func appendEvent(text []byte, e *service.StreamEvent, topics bool) ([]byte, error) {
+	switch {
+	case e.Task != nil:
+		name := "task.started"
+		if e.Task.Ended {
+			name = "task.ended"
+		}
+		return appendNumbered(text, name, e.Task.No, taskEventView{
+			Seq: e.Task.No, At: at(e.Task.At), TaskSeq: e.Task.Seq, Name: e.Task.Name, Reference: e.Task.Reference,
+			Iteration: e.Task.Iteration, Attempt: e.Task.Attempt, Phase: e.Task.Phase.String(), Error: viewExecutionError(e.Task.Error),
+		})
+	case e.Gap != nil:
+		return appendNumbered(text, "gap", e.Gap.To, gapView{e.Gap.From, e.Gap.To})
+	}
+	state := stateView{Topic: "execution:" + chargehand.ExecutionID(e.Topic.ID).String()}
+	name, own := "gone", any(struct{}{})
+	if e.Topic.Kind == service.TopicBatch {
+		state.Topic = "batch:" + chargehand.BatchID(e.Topic.ID).String()
+	}
+	switch {
+	case e.Execution != nil:
+		v := viewExecution(e.Execution)
+		name, own, state.Execution = "execution", v, &v
+	case e.Batch != nil:
+		v := viewBatch(e.Batch)
+		name, own, state.Batch = "batch", v, &v
+	}
+	if topics {
+		own = state
+	}
+	return appendData(append(text, "event: "+name+"\n"...), own)
+}
+
+func appendNumbered(text []byte, name string, no int64, data any) ([]byte, error) {
+	text = strconv.AppendInt(append(text, "id: "...), no, 10)
+	return appendData(append(text, "\nevent: "+name+"\n"...), data)
+}
+
+func appendEnd(text []byte, end *service.StreamEnd) ([]byte, error) {
+	if !end.Reconnect {
+		text = append(text, "id: "+endID+"\n"...)
+	}
+	return appendData(append(text, "event: end\n"...), endView{end.Reason, end.Detail, end.Reconnect})
+}
+
+// appendData writes the data of an event, which JSON without line breaks is, and its end.
+func appendData(text []byte, data any) ([]byte, error) {
+	encoded, err := encode(data)
+	return append(append(append(text, "data: "...), encoded...), "\n\n"...), err
+}

@@ -1,0 +1,177 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// holdEvery is how often the keys and sessions of requests that go on for longer are read again. A key that another
+// process revokes so ends them within a second.
+const holdEvery = 600 * time.Millisecond
+
+// holdPatience is for how many readings in a row the storage may be away before held requests end.
+const holdPatience = 8
+
+// holds knows the keys and sessions of the requests that go on for longer: streams, and those that wait.
+type holds struct {
+	mu      sync.Mutex
+	byKey   map[holdKey]*hold
+	running bool
+}
+
+// holdKey is a key by its digest, or a session in an environment.
+type holdKey struct {
+	digest      [sha256.Size]byte
+	session     int64
+	environment chargehand.Environment
+}
+
+// hold is shared by the requests of one key or session.
+type hold struct {
+	principal *Principal
+	cancels   map[*context.CancelCauseFunc]struct{}
+}
+
+// Hold returns a context that ends when the key or session of p ends, or its rights change; the cause is then a
+// *StreamEnd. It does not count as a use of either. The caller calls release at last.
+func (s *Service) Hold(ctx context.Context, p *Principal) (held context.Context, release func()) {
+	held, cancel := context.WithCancelCause(ctx)
+	key := holdKey{digest: p.digest, session: p.SessionNo, environment: p.Environment}
+	if p.digest == ([sha256.Size]byte{}) && p.SessionNo == 0 { // this server itself
+		return held, func() { cancel(nil) }
+	}
+	h := &s.holds
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.byKey == nil {
+		h.byKey = make(map[holdKey]*hold)
+	}
+	shared := h.byKey[key]
+	if shared == nil {
+		shared = &hold{principal: p, cancels: make(map[*context.CancelCauseFunc]struct{})}
+		h.byKey[key] = shared
+	}
+	shared.cancels[&cancel] = struct{}{}
+	if !h.running {
+		h.running = true
+		go s.checkHolds()
+	}
+	return held, func() {
+		cancel(nil)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if delete(shared.cancels, &cancel); len(shared.cancels) == 0 && h.byKey[key] == shared {
+			delete(h.byKey, key)
+		}
+	}
+}
+
+// checkHolds reads keys and sessions again, while there are requests that go on.
+func (s *Service) checkHolds() {
+	ticker := time.NewTicker(holdEvery)
+	defer ticker.Stop()
+	h := &s.holds
+	failed := 0
+	for range ticker.C {
+		h.mu.Lock()
+		if len(h.byKey) == 0 {
+			h.running = false
+			h.mu.Unlock()
+			return
+		}
+		list := make(map[holdKey]*Principal, len(h.byKey))
+		for key, shared := range h.byKey {
+			list[key] = shared.principal
+		}
+		h.mu.Unlock()
+		ended, err := s.endedHolds(list)
+		if err == nil {
+			failed = 0
+		} else if failed++; failed >= holdPatience {
+			for key := range list {
+				ended[key] = &StreamEnd{Reason: EndUnavailable, Detail: "The storage cannot be used at the moment.", Reconnect: true}
+			}
+		}
+		h.end(ended)
+	}
+}
+
+// end ends the requests of some keys and sessions.
+func (h *holds) end(ended map[holdKey]*StreamEnd) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, why := range ended {
+		if shared := h.byKey[key]; shared != nil {
+			for cancel := range shared.cancels {
+				(*cancel)(why)
+			}
+			delete(h.byKey, key)
+		}
+	}
+}
+
+// endedHolds finds out which keys and sessions have ended, or have other rights than before. The answer is never nil.
+func (s *Service) endedHolds(list map[holdKey]*Principal) (map[holdKey]*StreamEnd, error) {
+	ended := make(map[holdKey]*StreamEnd)
+	ctx, cancel := context.WithTimeout(context.Background(), holdEvery)
+	defer cancel()
+	err := s.view(ctx, func(r *store.Reader) error {
+		clear(ended)
+		for key, was := range list {
+			now, err := s.principalOf(r, key)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				ended[key] = &StreamEnd{Reason: EndRevoked, Detail: "The API key or session has ended."}
+			case err != nil:
+				return err
+			case rightsOf(now) != rightsOf(was):
+				ended[key] = &StreamEnd{Reason: EndRevoked, Detail: "The rights of the API key or session have changed.", Reconnect: true}
+			}
+		}
+		return nil
+	})
+	return ended, err
+}
+
+// principalOf reads the principal of a key or session that counts now. Errors: store.ErrNotFound.
+func (s *Service) principalOf(r *store.Reader, key holdKey) (*Principal, error) {
+	nowMs := s.nowMs()
+	if key.session == 0 {
+		row, p, err := s.principalOfKey(r, &key.digest)
+		if err == nil && row.ExpiresMs != 0 && nowMs >= row.ExpiresMs {
+			err = store.ErrNotFound
+		}
+		return p, err
+	}
+	row, err := r.SessionByNo(key.session)
+	if err == nil && row.Ended(nowMs) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	base, grants, err := s.memberPrincipal(r, row.Account, row.Person)
+	if err != nil {
+		return nil, err
+	}
+	return withRights(r, base, grants, key.environment)
+}
+
+// rightsOf is a text that changes with what a principal may do. The workflows that are in its namespaces do not count.
+func rightsOf(p *Principal) string {
+	if p.rights == nil {
+		return fmt.Sprint(p.AccountNo, p.Scopes, p.Limits, p.networks)
+	}
+	text := fmt.Sprint(p.AccountNo, p.networks)
+	for _, r := range p.rights {
+		text += fmt.Sprint(" ", r.scopes, r.limits)
+	}
+	return text
+}
