@@ -129,7 +129,7 @@ const maxNameShown = 100
 
 // headerValues finds a header that may be sent once. Repeating the same value does no harm.
 func headerValues(h http.Header, p *parameter) (values []string, complaint string) {
-	lines := h[p.name]
+	lines := h[http.CanonicalHeaderKey(p.name)]
 	if len(lines) == 0 {
 		return nil, ""
 	}

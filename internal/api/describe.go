@@ -56,6 +56,7 @@ var headerAbout = map[string][2]string{
 	"ETag":                 {"Send it as If-None-Match to learn whether anything has changed.", `"d-a1b2c3"`},
 	"Retry-After":          {"Seconds to wait before asking again.", ""},
 	"Idempotency-Replayed": {"true if the answer belongs to an earlier request with the same Idempotency-Key.", "true"},
+	"X-Accel-Buffering":    {"Keeps proxies from collecting the events.", "no"},
 	"Preference-Applied":   {"The preference wait, if it was used.", "wait=30"},
 	"Content-Disposition":  {"attachment, with the name of the file.", `attachment; filename="order.json"`},
 	"Content-Range":        {"Which bytes of the content these are, or how many there are.", "bytes 0-9/21"},

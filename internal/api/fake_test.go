@@ -338,6 +338,9 @@ func (f *fake) Hold(ctx context.Context, _ *service.Principal) (context.Context,
 
 // followed sends one of each event, and ends.
 func (f *fake) followed(send func([]service.StreamEvent) error, events ...service.StreamEvent) error {
+	if _, err := or(f, true); err != nil {
+		return err
+	}
 	for _, e := range events {
 		if err := send([]service.StreamEvent{e}); err != nil {
 			return err

@@ -246,6 +246,16 @@ func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
 	i.Do(t, i.key, api.Exchange{Operation: "getTimeline", Path: e + "/timeline", Status: 200})
 	anywhere := "/api/v1/executions/" + e[strings.LastIndexByte(e, '/')+1:]
 	i.Do(t, i.key, api.Exchange{Operation: "getExecutionById", Path: anywhere, Status: 200})
+	topic := "execution:" + anywhere[strings.LastIndexByte(anywhere, '/')+1:]
+	for operation, path := range map[string]string{
+		"followExecution": e + "/events", "followExecutionById": anywhere + "/events?after=1", "follow": "/api/v1/stream?topic=" + topic,
+	} {
+		x := i.Do(t, i.key, api.Exchange{Operation: operation, Path: path, Status: 200})
+		if text := string(x.AnswerBody); !strings.Contains(text, "event: execution\n") || !strings.Contains(text, "\nevent: end\ndata: {\"reason\":\"complete\"") ||
+			strings.Contains(text, "id: 2\nevent: task.ended") != (operation != "follow") {
+			t.Errorf("%s: %s", operation, text)
+		}
+	}
 	i.Do(t, i.key, api.Exchange{Operation: "getTimelineById", Path: anywhere + "/timeline?limit=1&cursor=0", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "retryExecution", Method: "POST", Path: e + "/retry?wait=30s", Status: 201})
 	i.Do(t, i.key, api.Exchange{Operation: "cancelExecution", Method: "POST", Path: e + "/cancel", Status: 409, Code: "state_conflict"})
@@ -272,6 +282,9 @@ func driveBatches(t *testing.T, i *installation, w, sleeping string) {
 	}
 	b := strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
 	x = i.Do(t, i.key, api.Exchange{Operation: "getBatch", Path: b + "?wait=30s", Status: 200})
+	if followed := i.Do(t, i.key, api.Exchange{Operation: "followBatch", Path: b + "/events", Status: 200}); !strings.Contains(string(followed.AnswerBody), "event: batch\n") {
+		t.Errorf("followBatch: %s", followed.AnswerBody)
+	}
 	if x.AnswerJSON["status"] != "completed" || x.AnswerJSON["completed"] != json.Number("3") || x.AnswerHeader.Get("Retry-After") != "" {
 		t.Errorf("finished batch: %s", x.AnswerBody)
 	}

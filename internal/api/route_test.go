@@ -110,7 +110,7 @@ func TestRouter(t *testing.T) {
 		{"/api/v1%2Fworkflows", "", nil},
 		{"/api/v1/workflows/x/versions/1.0%2B%20%00/publish", "/api/v1/workflows/{workflowId}/versions/{version}/publish", []string{"x", "1.0+ \x00"}},
 		{"/api/v1/workflows/x/executions/y/timeline", "/api/v1/workflows/{workflowId}/executions/{executionId}/timeline", []string{"x", "y"}},
-		{"/api/v1/workflows/x/executions/y/events", "", nil},
+		{"/api/v1/workflows/x/executions/y/event", "", nil},
 		{"/api/v1/workflows//executions", "", nil},
 		{"/api/v1/secrets/a%2Fb%20%C3%BC+", "/api/v1/secrets/{name}", []string{"a/b ü+"}},
 		{"/api/v1/secrets/", "", nil},

@@ -124,7 +124,7 @@ func streamEndpoints() []endpoint {
 			"numbered by seq from 1 without gaps, also across connections. Numbers that are not kept any more are told as event: gap. The last event is end; it says why. A comment is sent every 15 s.",
 		scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, problems: quota,
 		parameters: []*parameter{afterEventParameter, lastEventParameter},
-		answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleEvents}, over},
+		answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleEvents, headers: []string{"X-Accel-Buffering"}}, over},
 		serve:      (*call).followExecution,
 	}
 	anywhereToo := follow
@@ -138,7 +138,7 @@ func streamEndpoints() []endpoint {
 			about:   "Server-sent events: the batch as it is and after changes (event: batch, without entries), and at last event: end. Several changes may be told as one. A comment is sent every 15 s.",
 			scopes:  service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, problems: quota,
 			parameters: []*parameter{lastStateParameter},
-			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleBatchEvents}, over},
+			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleBatchEvents, headers: []string{"X-Accel-Buffering"}}, over},
 			serve:      (*call).followBatch,
 		},
 		{
@@ -149,7 +149,7 @@ func streamEndpoints() []endpoint {
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			problems:   []chargehand.Code{chargehand.CodeQuotaExceeded, chargehand.CodeExecutionNotFound, chargehand.CodeBatchNotFound},
 			parameters: []*parameter{topicParameter, lastStateParameter},
-			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleStream}, over},
+			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleStream, headers: []string{"X-Accel-Buffering"}}, over},
 			serve:      (*call).followTopics,
 		},
 	}

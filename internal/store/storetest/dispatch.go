@@ -521,7 +521,7 @@ func rowsWithIDs(f *fixture) {
 			return err
 		}
 		for _, got := range batches {
-			if want, err := r.BatchByNo(got.No); err != nil || got != want {
+			if want, err := r.BatchByNo(got.No); err != nil || !reflect.DeepEqual(got, want) {
 				f.Errorf("read %+v, want %+v, %v", got, want, err)
 			}
 		}
