@@ -46,7 +46,7 @@ func (r *Reader) ExecutionsWithIDs(ids [][16]byte) (list []Execution, err error)
 		return `SELECT ` + executionColumns + ` FROM execution e WHERE e.id IN (` + in + `)`
 	}, func(row Row) error {
 		var e Execution
-		scanExecution(row, &e)
+		r.scanExecution(row, &e)
 		list = append(list, e)
 		return nil
 	})

@@ -103,14 +103,7 @@ func (r *Reader) sessions(what, query string, args ...any) ([]Session, error) {
 
 // SessionByNo reads a session, also one that has ended. Errors: ErrNotFound.
 func (r *Reader) SessionByNo(no int64) (Session, error) {
-	list, err := r.sessions("read session", selectSession+` WHERE no = ?1`, no)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("read session: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Session{}, err
-	}
-	return list[0], nil
+	return readOne(r, "read session", selectSession+` WHERE no = ?1`, scanSession, no)
 }
 
 // SessionByHash reads the session whose token, or token before, has a hash, also one that has ended.
