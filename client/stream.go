@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// StreamEvent is one event of a stream. Of Execution, Batch, Task and Gap one is set; none: what Topic names was deleted.
+// StreamEvent is one event of a stream. One of Execution, Batch, Task and Gap is set; none: what Topic names was
+// deleted.
 type StreamEvent struct {
 	Topic     string // execution:ID or batch:ID, of Follow only
 	Execution *Execution
@@ -70,7 +71,7 @@ func (c *Client) Follow(ctx context.Context, topics []string, handle func(Stream
 	return c.follow(ctx, "/stream", url.Values{"topic": topics}, 0, handle)
 }
 
-// silence is how long a stream may be silent: the server sends something every 15 s.
+// silence is after how long a silent stream counts as broken: the server sends something every 15 s.
 const silence = 45 * time.Second
 
 // handled marks errors of the caller's function.

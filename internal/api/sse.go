@@ -19,10 +19,10 @@ import (
 const sseMedia = "text/event-stream"
 
 // endID is the id of the last event of a stream that is complete. A client that comes back with it, as browsers do by
-// themselves, is told with 204 not to come again.
+// themselves, gets 204, and does not come again.
 const endID = "end"
 
-// stalled is how long a client may take to read what is written at once.
+// stalled is how long a client takes at most to read what is written at once.
 const stalled = 30 * time.Second
 
 var (
@@ -35,7 +35,7 @@ var (
 var (
 	lastEventParameter = &parameter{
 		name: "Last-Event-ID", in: "header", example: "17",
-		about:  "The id of the last event that the client has: the stream goes on after it. Wins over after.",
+		about:  "The id of the last event that the client has: the stream continues after it. Wins over after.",
 		schema: huma.Schema{Type: "string"},
 		read: func(c *call, value string) (complaint string) {
 			if c.args.ended = value == endID; c.args.ended || value == "" {
@@ -47,7 +47,7 @@ var (
 	}
 	afterEventParameter = &parameter{
 		name: "after", in: "query", example: 17,
-		about:  "The seq of the last event that the client has: the stream goes on after it. Default: 0, from the first event.",
+		about:  "The seq of the last event that the client has: the stream continues after it. Default: 0, from the first event.",
 		schema: huma.Schema{Type: "integer", Minimum: least(0)},
 		read: func(c *call, value string) (complaint string) {
 			c.args.seq, complaint = eventNumber(value)
@@ -121,7 +121,7 @@ func streamEndpoints() []endpoint {
 		method: get, path: execution + "/events", id: "followExecution", tag: "Executions", live: true,
 		summary: "Follow an execution",
 		about: "Server-sent events: the execution as it is and at each change (event: execution, without output), and the start and end of each task (task.started, task.ended), " +
-			"numbered by seq from 1 without gaps, also across connections. Numbers that are not kept any more are told as event: gap. The last event is end; it says why. A comment is sent every 15 s.",
+			"numbered by seq from 1 without gaps, also across connections. An event gap names the numbers that are not kept any more. The last event is end; it says why. A comment is sent every 15 s.",
 		scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, problems: quota,
 		parameters: []*parameter{afterEventParameter, lastEventParameter},
 		answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleEvents, headers: []string{"X-Accel-Buffering"}}, over},
@@ -135,7 +135,7 @@ func streamEndpoints() []endpoint {
 		{
 			method: get, path: batch + "/events", id: "followBatch", tag: "Batches", live: true,
 			summary: "Follow a batch",
-			about:   "Server-sent events: the batch as it is and after changes (event: batch, without entries), and at last event: end. Several changes may be told as one. A comment is sent every 15 s.",
+			about:   "Server-sent events: the batch as it is and after changes (event: batch, without entries), and at last event: end. One event may stand for several changes. A comment is sent every 15 s.",
 			scopes:  service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, problems: quota,
 			parameters: []*parameter{lastStateParameter},
 			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleBatchEvents, headers: []string{"X-Accel-Buffering"}}, over},
@@ -145,7 +145,7 @@ func streamEndpoints() []endpoint {
 			method: get, path: "/stream", id: "follow", tag: "Executions", live: true,
 			summary: "Follow executions and batches with one stream",
 			about: "Server-sent events: each topic as it is, and then its changes. Every event has topic, and execution (without output), batch (without entries) or, after a deletion, neither (event: gone). " +
-				"Several changes may be told as one. When nothing more can change, the last event is end. A comment is sent every 15 s.",
+				"One event may stand for several changes. When nothing more can change, the last event is end. A comment is sent every 15 s.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
 			problems:   []chargehand.Code{chargehand.CodeQuotaExceeded, chargehand.CodeExecutionNotFound, chargehand.CodeBatchNotFound},
 			parameters: []*parameter{topicParameter, lastStateParameter},

@@ -26,7 +26,7 @@ func TestStreamText(t *testing.T) {
 	}
 }
 
-// TestHostileStreams: what a client may get wrong is told with the parameter.
+// TestHostileStreams: the answer to what a client gets wrong names the parameter.
 func TestHostileStreams(t *testing.T) {
 	h := newServer(t, &fake{})
 	topic := "topic=execution:0197a5c4-2222-7000-8000-0000000000"

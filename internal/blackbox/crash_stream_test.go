@@ -22,8 +22,8 @@ do:
         - note: {set: {n: '${ $n }'}}
 `
 
-// TestStreamsGoOnAfterKills kills the server again and again while executions are followed: every start and end of a
-// task is told once and in order, and they are those of the timeline.
+// TestStreamsGoOnAfterKills kills the server again and again while executions are followed: the events have every
+// start and end of a task once and in order, and they are those of the timeline.
 func TestStreamsGoOnAfterKills(t *testing.T) {
 	t.Parallel()
 	options := servertest.Options{DataDir: t.TempDir()}
@@ -109,6 +109,6 @@ func followToTheEnd(t *testing.T, api *client.Client, e *client.Execution) {
 		}
 	}
 	if state != "finished" || started != entries || last != int64(2*entries) || entries != 121 {
-		t.Errorf("execution %s is %s: %d tasks were told to start, %d events, and %d are in its timeline", e.ID, state, started, last, entries)
+		t.Errorf("execution %s is %s: %d tasks have started in %d events, and %d are in its timeline", e.ID, state, started, last, entries)
 	}
 }

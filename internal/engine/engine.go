@@ -95,10 +95,10 @@ type Engine interface {
 	Watch(id [16]byte) (changed <-chan struct{}, stop func())
 
 	// Follow calls moved after each commit of this process that may have changed the row or the timeline of the
-	// execution with that id, or the row or the counts of the batch, until stop is called. moved must not block; it may
-	// also be called without a change. told is false if other processes make such commits, too: then who follows has to
-	// look by itself.
-	Follow(id [16]byte, moved func()) (stop func(), told bool)
+	// execution with that id, or the row or the counts of the batch, until stop is called. moved must not block; it
+	// may also be called without a change. notifies is false if other processes make such commits, too: then the
+	// caller has to read by itself.
+	Follow(id [16]byte, moved func()) (stop func(), notifies bool)
 
 	// Timeline returns the entries of an execution, running or ended, by Seq, and whether
 	// older ones were dropped.

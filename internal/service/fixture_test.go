@@ -251,7 +251,7 @@ type fakeEngine struct {
 	read    atomic.Int64 // timelines
 }
 
-func (f *fakeEngine) Follow(id [16]byte, moved func()) (stop func(), told bool) {
+func (f *fakeEngine) Follow(id [16]byte, moved func()) (stop func(), notifies bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.follows == nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// holdEvery is how often the keys and sessions of requests that go on for longer are read again. A key that another
+// holdEvery is how often the keys and sessions of long requests are read again. A key that another
 // process revokes so ends them within a second.
 const holdEvery = 600 * time.Millisecond
 
-// holdPatience is for how many readings in a row the storage may be away before held requests end.
-const holdPatience = 8
+// holdFailures is after how many failed readings in a row the held requests end.
+const holdFailures = 8
 
-// holds knows the keys and sessions of the requests that go on for longer: streams, and those that wait.
+// holds knows the keys and sessions of long requests: streams, and those that wait.
 type holds struct {
 	mu      sync.Mutex
 	byKey   map[holdKey]*hold
@@ -73,7 +73,7 @@ func (s *Service) Hold(ctx context.Context, p *Principal) (held context.Context,
 	}
 }
 
-// checkHolds reads keys and sessions again, while there are requests that go on.
+// checkHolds reads keys and sessions again, while there are such requests.
 func (s *Service) checkHolds() {
 	ticker := time.NewTicker(holdEvery)
 	defer ticker.Stop()
@@ -94,7 +94,7 @@ func (s *Service) checkHolds() {
 		ended, err := s.endedHolds(list)
 		if err == nil {
 			failed = 0
-		} else if failed++; failed >= holdPatience {
+		} else if failed++; failed >= holdFailures {
 			for key := range list {
 				ended[key] = &StreamEnd{Reason: EndUnavailable, Detail: "The storage cannot be used at the moment.", Reconnect: true}
 			}

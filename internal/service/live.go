@@ -11,10 +11,10 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// How often a topic is read: at most once in livePace, and never more than a tenth of the time. Where other processes
+// How often a topic is read: at most once in liveGap, and never more than a tenth of the time. Where other processes
 // move executions on, once in livePoll; else when the engine tells, and once in liveCheck, to notice deletions.
 const (
-	livePace  = 100 * time.Millisecond
+	liveGap   = 100 * time.Millisecond
 	livePoll  = time.Second
 	liveCheck = 15 * time.Second
 	liveShare = 10
@@ -28,7 +28,7 @@ const liveTimelines = 4
 type live struct {
 	s         *Service
 	slow      time.Duration // slowSend, less in tests
-	timelines chan struct{} // has a place for each timeline that is read
+	timelines chan struct{} // a permit for each timeline that is read
 
 	mu      sync.Mutex
 	topics  map[Topic]*topic
@@ -42,10 +42,10 @@ type live struct {
 // topic is what is known of a topic. Its fields are guarded by live.mu.
 type topic struct {
 	followed
-	readers map[*liveReader]struct{}
-	stop    func()      // of engine.Follow
-	told    bool        // the engine tells of changes
-	moved   atomic.Bool // it has told of one since topics were looked through
+	readers  map[*liveReader]struct{}
+	stop     func()      // of engine.Follow
+	notifies bool        // the engine reports changes
+	moved    atomic.Bool // it has reported one since topics were looked through
 
 	due    bool // something may have changed since the last reading began
 	readAt time.Time
@@ -59,14 +59,14 @@ type topic struct {
 	gone      bool
 	final     bool // nothing will change any more
 
-	tasks *taskLog // nil: nobody reads task events
+	tasks *taskLog // nil: no reader wants task events
 }
 
 // liveReader is one stream. Its fields belong to the goroutine of the stream.
 type liveReader struct {
-	hub    *live
+	live   *live
 	view   View
-	poke   chan struct{} // has room for one: there may be news
+	notify chan struct{} // has room for one: there may be news
 	topics []*topic
 	seen   []uint64 // the version of each topic that was sent last; 0: none
 	first  uint64   // the round from which on states are fresh
@@ -81,7 +81,7 @@ func (h *live) init(s *Service) {
 
 // join makes a reader of some topics.
 func (h *live) join(topics []followed, tasks *taskReader, v View) *liveReader {
-	l := &liveReader{hub: h, view: v, poke: make(chan struct{}, 1), seen: make([]uint64, len(topics)), tasks: tasks}
+	l := &liveReader{live: h, view: v, notify: make(chan struct{}, 1), seen: make([]uint64, len(topics)), tasks: tasks}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l.first = h.round + 1
@@ -90,7 +90,7 @@ func (h *live) join(topics []followed, tasks *taskReader, v View) *liveReader {
 		if t == nil {
 			t = &topic{followed: f, readers: make(map[*liveReader]struct{})}
 			h.topics[f.Topic] = t
-			t.stop, t.told = h.s.engine.Follow(f.ID, func() { h.moved(t) })
+			t.stop, t.notifies = h.s.engine.Follow(f.ID, func() { h.moved(t) })
 		}
 		t.readers[l] = struct{}{}
 		t.due = true
@@ -119,7 +119,7 @@ func (h *live) leave(l *liveReader) {
 	h.wakeUp()
 }
 
-// moved notes that something of a topic may have changed. The engine calls it, and waits for nobody.
+// moved notes that something of a topic may have changed. The engine calls it, so it does not wait.
 func (h *live) moved(t *topic) {
 	if !t.moved.Swap(true) {
 		h.wakeUp()
@@ -175,16 +175,16 @@ func (h *live) dueTopics(now time.Time) (due []*topic, next time.Duration, more 
 			}
 		}
 		every := livePoll
-		if t.told {
+		if t.notifies {
 			every = liveCheck
 		}
 		if !t.final && now.Sub(t.readAt) >= every {
 			t.due = true
-			if t.tasks != nil && !t.told {
+			if t.tasks != nil && !t.notifies {
 				t.tasks.due = true
 			}
 		}
-		if wait := max(livePace, t.cost*liveShare) - now.Sub(t.readAt); t.due && wait <= 0 {
+		if wait := max(liveGap, t.cost*liveShare) - now.Sub(t.readAt); t.due && wait <= 0 {
 			t.due = false
 			t.readAt = now
 			due = append(due, t)
@@ -332,13 +332,13 @@ func (h *live) publish(due []*topic, known map[Topic]found, err error, round uin
 func (t *topic) tell() {
 	for l := range t.readers {
 		select {
-		case l.poke <- struct{}{}:
+		case l.notify <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// state is the state of a topic that a reader has not sent. It needs live.mu.
+// changed reports whether a reader has not sent the state of its topic i. It needs live.mu.
 func (l *liveReader) changed(i int) bool {
 	t := l.topics[i]
 	return t.readIn >= l.first && t.version != l.seen[i]
@@ -348,7 +348,7 @@ func (l *liveReader) changed(i int) bool {
 func (l *liveReader) news(ctx context.Context) (events []StreamEvent, end *StreamEnd, err error) {
 	var shown []found
 	var which []Topic
-	l.hub.mu.Lock()
+	l.live.mu.Lock()
 	over, gone := true, true
 	for i, t := range l.topics {
 		if l.changed(i) {
@@ -362,11 +362,11 @@ func (l *liveReader) news(ctx context.Context) (events []StreamEvent, end *Strea
 		over = over && t.final && l.seen[i] == t.version
 		gone = gone && t.gone
 	}
-	l.hub.mu.Unlock()
+	l.live.mu.Unlock()
 	for i, f := range shown {
 		e := StreamEvent{Topic: which[i], Batch: f.batch, Gone: f.execution == nil && f.batch == nil}
 		if f.execution != nil {
-			if e.Execution, err = l.hub.s.show(f.execution, l.view); err != nil {
+			if e.Execution, err = l.live.s.show(f.execution, l.view); err != nil {
 				return nil, nil, err
 			}
 		}

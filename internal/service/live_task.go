@@ -46,7 +46,7 @@ func (h *live) readTasksOf(t *topic, now time.Time) (next time.Duration) {
 	if !log.due || log.reading || log.final {
 		return liveCheck
 	}
-	if wait := max(livePace, log.cost*liveShare) - now.Sub(log.readAt); wait > 0 {
+	if wait := max(liveGap, log.cost*liveShare) - now.Sub(log.readAt); wait > 0 {
 		return wait
 	}
 	log.due, log.reading, log.readAt = false, true, now
@@ -134,15 +134,15 @@ func taskEventOf(e *machine.Entry, ended bool) taskEvent {
 // taskNews is the next task events. done says that the execution has ended and all were sent.
 func (l *liveReader) taskNews(ctx context.Context) (events []StreamEvent, done bool, err error) {
 	t := l.topics[0]
-	l.hub.mu.Lock()
+	l.live.mu.Lock()
 	log := *t.tasks // its list is not changed any more
-	l.hub.mu.Unlock()
+	l.live.mu.Unlock()
 	if !log.read {
 		return nil, false, nil
 	}
 	list := log.list
 	if l.tasks.after < log.floor {
-		if list, err = l.hub.olderTasks(ctx, t, log.final); err != nil {
+		if list, err = l.live.olderTasks(ctx, t, log.final); err != nil {
 			return nil, false, err
 		}
 	}

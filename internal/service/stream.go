@@ -71,7 +71,7 @@ const (
 type StreamEnd struct {
 	Reason    string
 	Detail    string
-	Reconnect bool // a new stream may go on where this one ends
+	Reconnect bool // a new stream may continue where this one ends
 }
 
 func (e *StreamEnd) Error() string { return e.Detail }
@@ -80,7 +80,7 @@ func (e *StreamEnd) Error() string { return e.Detail }
 type FollowExecution struct {
 	Workflow  chargehand.WorkflowID
 	Execution chargehand.ExecutionID
-	After     int64 // the number of the task event to go on after; 0: from the first
+	After     int64 // the number of the task event before the first that is wanted; 0: from the first
 	View      View
 }
 
@@ -202,7 +202,7 @@ func (s *Service) follow(ctx context.Context, p *Principal, v View, topics []fol
 			continue // there may be more
 		}
 		select {
-		case <-l.poke:
+		case <-l.notify:
 		case <-idle.C:
 			if err := send(nil); err != nil {
 				return err
@@ -214,16 +214,16 @@ func (s *Service) follow(ctx context.Context, p *Principal, v View, topics []fol
 	}
 }
 
-// slowSend is how long a reader may take for what is sent at once.
+// slowSend is how long a reader takes at most for what is sent at once.
 const slowSend = 10 * time.Second
 
 // errSlow ends the stream of a reader that took longer.
-var errSlow = &StreamEnd{Reason: EndSlow, Detail: "The stream was read too slowly. Connect again to go on where it ends.", Reconnect: true}
+var errSlow = &StreamEnd{Reason: EndSlow, Detail: "The stream was read too slowly. Connect again to continue where it ends.", Reconnect: true}
 
-// ownerOf is who a stream counts for: the person, or the key.
+// streamOwner is who a stream counts for: the person, or the key.
 type streamOwner struct{ account, actor int64 }
 
-// admit takes a place for a stream. Codes: quota_exceeded, unavailable.
+// admit counts a stream. Codes: quota_exceeded, unavailable.
 func (h *live) admit(p *Principal) (leave func(), err error) {
 	limits, owner := h.s.limits, streamOwner{p.AccountNo, p.actor()}
 	h.mu.Lock()

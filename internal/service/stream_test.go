@@ -15,8 +15,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// told is how tests write down an event.
-func told(e *StreamEvent) string {
+// written is how tests write down an event.
+func written(e *StreamEvent) string {
 	switch {
 	case e.Execution != nil:
 		return e.Execution.Status.String()
@@ -32,7 +32,7 @@ func told(e *StreamEvent) string {
 	return fmt.Sprintf("%d %s", e.Task.No, e.Task.Name)
 }
 
-// reader follows in the background and writes down what it is told.
+// reader follows in the background and writes down what it gets.
 type reader struct {
 	t      *testing.T
 	news   chan string
@@ -47,7 +47,7 @@ func (fx *fixture) follows(t *testing.T, follow func(ctx context.Context, send f
 	go func() {
 		r.end <- follow(ctx, func(events []StreamEvent) error {
 			for i := range events {
-				r.news <- told(&events[i])
+				r.news <- written(&events[i])
 			}
 			return nil
 		})
@@ -62,10 +62,10 @@ func (r *reader) want(news ...string) {
 		select {
 		case got := <-r.news:
 			if got != want {
-				r.t.Fatalf("told %q, want %q", got, want)
+				r.t.Fatalf("got %q, want %q", got, want)
 			}
 		case <-time.After(20 * time.Second):
-			r.t.Fatalf("nothing was told, want %q", want)
+			r.t.Fatalf("got nothing, want %q", want)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (r *reader) wantEnd(reason string) {
 		r.t.Fatalf("has not ended, want %s", reason)
 	}
 	if reason == EndComplete && len(r.news) > 0 {
-		r.t.Fatalf("told %q beside", <-r.news)
+		r.t.Fatalf("got %q beside", <-r.news)
 	}
 }
 
@@ -100,11 +100,11 @@ func telling(fx *fixture) *fixture {
 	return fx
 }
 
-// TestFollowExecution: each start and end of a task is told once and in order, whether the engine tells of changes or
-// the rows are polled, and a reader who comes back goes on where it was.
+// TestFollowExecution: each start and end of a task comes once and in order, whether the engine reports changes or
+// the rows are polled, and a reader who comes back continues where it was.
 func TestFollowExecution(t *testing.T) {
 	for _, tells := range []bool{true, false} {
-		t.Run(fmt.Sprintf("told %v", tells), func(t *testing.T) {
+		t.Run(fmt.Sprintf("notified %v", tells), func(t *testing.T) {
 			fx := newFixture(t)
 			fx.engine.tells = tells
 			e := fx.create(fx.apply(definition("flow", "1.0.0")).ID, noInput)

@@ -16,7 +16,7 @@ type followers struct {
 type follower struct{ moved func() }
 
 // Follow implements engine.Engine: all commits are made by this process.
-func (e *Engine) Follow(id [16]byte, moved func()) (stop func(), told bool) {
+func (e *Engine) Follow(id [16]byte, moved func()) (stop func(), notifies bool) {
 	return e.watchers.followers.follow(id, moved), true
 }
 

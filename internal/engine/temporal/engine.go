@@ -145,8 +145,8 @@ func (e *Engine) Published(account int64, env chargehand.Environment) {
 // Ready implements engine.Engine. Executions are accepted also while Temporal is away.
 func (e *Engine) Ready() bool { return !e.stopping.Load() }
 
-// Follow implements engine.Engine: workers and other servers move executions on, and tell nobody here.
-func (e *Engine) Follow([16]byte, func()) (stop func(), told bool) { return func() {}, false }
+// Follow implements engine.Engine: workers and other servers move executions on, and this process does not learn of it.
+func (e *Engine) Follow([16]byte, func()) (stop func(), notifies bool) { return func() {}, false }
 
 // Watch implements engine.Engine.
 func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.watchers.watch(id) }
