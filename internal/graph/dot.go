@@ -9,6 +9,7 @@ import (
 // out of it begins at its foot, because that language has no edges between clusters.
 func (g *Graph) DOT() string {
 	p := newPrinter(g)
+	p.boxBegin, p.boxEnd, p.quote, p.tasks = "subgraph cluster_%s { label=%s;", "}", dotText, p.dotTasks
 	p.line("digraph workflow {")
 	p.depth++
 	p.line("compound=true; node [shape=box, style=rounded, fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\"];")
@@ -28,21 +29,17 @@ func (g *Graph) DOT() string {
 func (p *printer) dotRoot(s *Scope) {
 	if s.Role == List {
 		p.line("start [shape=circle, label=start];")
-		p.dotScope(s)
+		p.tasks(s)
 		p.line("finish [shape=doublecircle, label=end];")
 		if len(s.Nodes) > 0 {
 			p.line("start -> %s;", p.head(s.Nodes[0]))
 		}
 		return
 	}
-	p.line("subgraph cluster_%s { label=%s;", p.scope[s.ID], dotText(string(s.Role)+" "+s.Label))
-	p.depth++
-	p.dotScope(s)
-	p.depth--
-	p.line("}")
+	p.part(s)
 }
 
-func (p *printer) dotScope(s *Scope) {
+func (p *printer) dotTasks(s *Scope) {
 	for _, id := range s.Nodes {
 		n := p.nodes[id]
 		if !n.Container {
@@ -53,29 +50,14 @@ func (p *printer) dotScope(s *Scope) {
 			p.line("%s [%slabel=%s];", p.node[id], shape, dotText(n.title()))
 			continue
 		}
-		p.line("subgraph cluster_%s { label=%s;", p.node[id], dotText(n.title()))
-		p.depth++
-		p.line("%s [shape=point]; %s [shape=point];", p.head(id), p.foot(id))
-		for _, inner := range p.owned[id] {
-			p.dotInner(inner, len(p.owned[id]) > 1)
-			p.dotInto(id, inner)
-		}
-		p.depth--
-		p.line("}")
+		p.box(p.node[id], n.title(), func() {
+			p.line("%s [shape=point]; %s [shape=point];", p.head(id), p.foot(id))
+			for _, inner := range p.owned[id] {
+				p.inner(inner, len(p.owned[id]) > 1)
+				p.dotInto(id, inner)
+			}
+		})
 	}
-}
-
-// dotInner writes a scope that a container holds: in a box of its own if there are several.
-func (p *printer) dotInner(s *Scope, several bool) {
-	if !several {
-		p.dotScope(s)
-		return
-	}
-	p.line("subgraph cluster_%s { label=%s;", p.scope[s.ID], dotText(s.title()))
-	p.depth++
-	p.dotScope(s)
-	p.depth--
-	p.line("}")
 }
 
 // dotInto connects the head of a container with the first task of a list in it.

@@ -8,6 +8,7 @@ import (
 // Mermaid writes a flowchart in the language of Mermaid.
 func (g *Graph) Mermaid() string {
 	p := newPrinter(g)
+	p.boxBegin, p.boxEnd, p.quote, p.tasks = "subgraph %s[%s]", "end", mermaidText, p.mermaidTasks
 	p.line("flowchart TD")
 	p.depth++
 	for i := range g.Scopes {
@@ -28,21 +29,17 @@ func (g *Graph) Mermaid() string {
 func (p *printer) mermaidRoot(s *Scope) {
 	if s.Role == List {
 		p.line("start((\"start\"))")
-		p.mermaidScope(s)
+		p.tasks(s)
 		if len(s.Nodes) > 0 {
 			p.line("start --> %s", p.node[s.Nodes[0]])
 		}
 		p.line("finish(((\"end\")))")
 		return
 	}
-	p.line("subgraph %s[%s]", p.scope[s.ID], mermaidText(string(s.Role)+" "+s.Label))
-	p.depth++
-	p.mermaidScope(s)
-	p.depth--
-	p.line("end")
+	p.part(s)
 }
 
-func (p *printer) mermaidScope(s *Scope) {
+func (p *printer) mermaidTasks(s *Scope) {
 	for _, id := range s.Nodes {
 		n := p.nodes[id]
 		if !n.Container {
@@ -56,30 +53,15 @@ func (p *printer) mermaidScope(s *Scope) {
 			p.line("%s%s%s%s", p.node[id], open, mermaidText(n.title()), shut)
 			continue
 		}
-		p.line("subgraph %s[%s]", p.node[id], mermaidText(n.title()))
-		p.depth++
-		for _, inner := range p.owned[id] {
-			p.mermaidInner(inner, len(p.owned[id]) > 1)
-		}
-		p.depth--
-		p.line("end")
+		p.box(p.node[id], n.title(), func() {
+			for _, inner := range p.owned[id] {
+				p.inner(inner, len(p.owned[id]) > 1)
+			}
+		})
 	}
 	if p.exits[s.ID] {
 		p.line("%sx((\" \"))", p.scope[s.ID])
 	}
-}
-
-// mermaidInner writes a scope that a container holds: in a box of its own if there are several.
-func (p *printer) mermaidInner(s *Scope, several bool) {
-	if !several {
-		p.mermaidScope(s)
-		return
-	}
-	p.line("subgraph %s[%s]", p.scope[s.ID], mermaidText(s.title()))
-	p.depth++
-	p.mermaidScope(s)
-	p.depth--
-	p.line("end")
 }
 
 func mermaidArrow(e *Edge) string {

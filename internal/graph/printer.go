@@ -10,6 +10,10 @@ type printer struct {
 	text  strings.Builder
 	depth int
 
+	boxBegin, boxEnd string              // the first line of a box, with its name and its title, and the last one
+	quote            func(string) string // a text as the language writes it
+	tasks            func(*Scope)        // writes the tasks of a scope
+
 	nodes map[string]*Node
 	node  map[string]string   // id of a node → its name in the text
 	scope map[string]string   // id of a scope → its name in the text
@@ -61,6 +65,29 @@ func (p *printer) target(e *Edge) (name string, drawn bool) {
 		return p.scope[e.Scope] + "x", true
 	}
 	return "", false
+}
+
+// box writes what is inside of a box.
+func (p *printer) box(name, title string, inside func()) {
+	p.line(p.boxBegin, name, p.quote(title))
+	p.depth++
+	inside()
+	p.depth--
+	p.line("%s", p.boxEnd)
+}
+
+// part writes the tasks of what belongs to an extension or function, in a box.
+func (p *printer) part(s *Scope) {
+	p.box(p.scope[s.ID], string(s.Role)+" "+s.Label, func() { p.tasks(s) })
+}
+
+// inner writes a scope that a container holds: in a box of its own if there are several.
+func (p *printer) inner(s *Scope, several bool) {
+	if several {
+		p.box(p.scope[s.ID], s.title(), func() { p.tasks(s) })
+	} else {
+		p.tasks(s)
+	}
 }
 
 func (p *printer) line(format string, args ...any) {
