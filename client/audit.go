@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"time"
 )
@@ -51,24 +50,13 @@ type AuditFilter struct {
 }
 
 func (f AuditFilter) query(q url.Values) url.Values {
-	for name, value := range map[string]string{
+	set(q, map[string]string{
 		"actor": f.Actor, "action": f.Action, "target": f.Target, "after": f.After, "before": f.Before,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+	})
 	return q
 }
 
-// AuditPage is a page of the audit log, newest first.
-type AuditPage struct {
-	Data   []AuditEntry `json:"data"`
-	Cursor string       `json:"cursor"`
-}
-
-// ListAuditLog returns a page of the audit log. With several filters it may be short and have a cursor all the same.
-func (c *Client) ListAuditLog(ctx context.Context, f AuditFilter, limit int, cursor string) (*AuditPage, error) {
-	var p AuditPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/audit-log", query: f.query(page(limit, cursor)), into: &p})
+// ListAuditLog returns a page of the audit log, newest first. With several filters it may be short and have a cursor all the same.
+func (c *Client) ListAuditLog(ctx context.Context, f AuditFilter, limit int, cursor string) (*Page[AuditEntry], error) {
+	return list[AuditEntry](ctx, c, "/audit-log", f.query(page(limit, cursor)))
 }

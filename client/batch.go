@@ -46,18 +46,6 @@ type BatchExecution struct {
 	raw
 }
 
-// BatchPage is a page of batches, newest first.
-type BatchPage struct {
-	Data   []Batch `json:"data"`
-	Cursor string  `json:"cursor"`
-}
-
-// ItemPage is a page of the items of a batch, in order of the items.
-type ItemPage struct {
-	Data   []BatchExecution `json:"data"`
-	Cursor string           `json:"cursor"`
-}
-
 // BatchOptions of a batch.
 type BatchOptions struct {
 	Concurrency int // 0: the server's default, 5
@@ -108,12 +96,11 @@ func (c *Client) FindBatch(ctx context.Context, id string) (*Batch, error) {
 	return c.GetBatch(ctx, p.Data[0].WorkflowID, id, "none", 0)
 }
 
-// ListBatches returns a page of the batches of a workflow.
-func (c *Client) ListBatches(ctx context.Context, workflow string, limit int, cursor string) (*BatchPage, error) {
+// ListBatches returns a page of the batches of a workflow, newest first.
+func (c *Client) ListBatches(ctx context.Context, workflow string, limit int, cursor string) (*Page[Batch], error) {
 	q := page(limit, cursor)
 	q.Set("executions", "none")
-	var p BatchPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(workflow) + "/batch", query: q, into: &p})
+	return list[Batch](ctx, c, "/workflows/"+url.PathEscape(workflow)+"/batch", q)
 }
 
 // ItemFilter narrows a list of items; zero fields do not.
@@ -122,13 +109,12 @@ type ItemFilter struct {
 	Phases   []string
 }
 
-// BatchItems returns a page of items.
-func (c *Client) BatchItems(ctx context.Context, workflow, id string, f ItemFilter, limit int, cursor string) (*ItemPage, error) {
+// BatchItems returns a page of the items of a batch, in order of the items.
+func (c *Client) BatchItems(ctx context.Context, workflow, id string, f ItemFilter, limit int, cursor string) (*Page[BatchExecution], error) {
 	q := page(limit, cursor)
 	addAll(q, "status", f.Statuses)
 	addAll(q, "phase", f.Phases)
-	var p ItemPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: batch(workflow, id) + "/items", query: q, into: &p})
+	return list[BatchExecution](ctx, c, batch(workflow, id)+"/items", q)
 }
 
 // CancelBatch cancels every item that has not ended.

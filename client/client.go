@@ -246,7 +246,19 @@ func problem(resp *http.Response) error {
 	return e
 }
 
-// page is the query of a list.
+// Page is a page of a list. Cursor asks for the page behind it; empty: this is the last one.
+type Page[T any] struct {
+	Data   []T    `json:"data"`
+	Cursor string `json:"cursor"`
+}
+
+// list reads a page.
+func list[T any](ctx context.Context, c *Client, path string, query url.Values) (*Page[T], error) {
+	var p Page[T]
+	return &p, c.do(ctx, call{method: http.MethodGet, path: path, query: query, into: &p})
+}
+
+// page is the query of a page.
 func page(limit int, cursor string) url.Values {
 	q := url.Values{}
 	if limit > 0 {
@@ -256,6 +268,15 @@ func page(limit int, cursor string) url.Values {
 		q.Set("cursor", cursor)
 	}
 	return q
+}
+
+// set adds the parameters that are not empty.
+func set(q url.Values, values map[string]string) {
+	for name, value := range values {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
 }
 
 func addAll(q url.Values, name string, values []string) {

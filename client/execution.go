@@ -60,12 +60,6 @@ type Result struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
-// ExecutionPage is a page of executions, newest first.
-type ExecutionPage struct {
-	Data   []Execution `json:"data"`
-	Cursor string      `json:"cursor"`
-}
-
 // StartOptions of an execution.
 type StartOptions struct {
 	Version string        // empty: the published one
@@ -116,24 +110,19 @@ type ExecutionFilter struct {
 	CreatedBefore string
 }
 
-// ListExecutions returns a page of executions.
-func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit int, cursor string) (*ExecutionPage, error) {
+// ListExecutions returns a page of executions, newest first.
+func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit int, cursor string) (*Page[Execution], error) {
 	q := page(limit, cursor)
-	for name, value := range map[string]string{
+	set(q, map[string]string{
 		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+	})
 	addAll(q, "status", f.Statuses)
 	addAll(q, "phase", f.Phases)
 	path := "/executions"
 	if f.Workflow != "" {
 		path = "/workflows/" + url.PathEscape(f.Workflow) + path
 	}
-	var p ExecutionPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: path, query: q, into: &p})
+	return list[Execution](ctx, c, path, q)
 }
 
 // CancelExecution ends an execution as cancelled.
@@ -175,9 +164,8 @@ type TimelineEntry struct {
 
 // TimelinePage is a page of a timeline, in order of start.
 type TimelinePage struct {
-	Data      []TimelineEntry `json:"data"`
-	Cursor    string          `json:"cursor"`
-	Truncated bool            `json:"truncated"`
+	Page[TimelineEntry]
+	Truncated bool `json:"truncated"` // older tasks are no longer there
 }
 
 // Timeline returns a page of the tasks of an execution.

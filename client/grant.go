@@ -34,22 +34,11 @@ type NewGrant struct {
 // GrantFilter selects grants: those of a user, of a group, or all.
 type GrantFilter struct{ UserID, GroupID string }
 
-// GrantPage is a page of grants, newest first.
-type GrantPage struct {
-	Data   []Grant `json:"data"`
-	Cursor string  `json:"cursor"`
-}
-
-// ListGrants returns a page of grants.
-func (c *Client) ListGrants(ctx context.Context, f GrantFilter, limit int, cursor string) (*GrantPage, error) {
+// ListGrants returns a page of grants, newest first.
+func (c *Client) ListGrants(ctx context.Context, f GrantFilter, limit int, cursor string) (*Page[Grant], error) {
 	query := page(limit, cursor)
-	for name, value := range map[string]string{"user_id": f.UserID, "group_id": f.GroupID} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	var p GrantPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/grants", query: query, into: &p})
+	set(query, map[string]string{"user_id": f.UserID, "group_id": f.GroupID})
+	return list[Grant](ctx, c, "/grants", query)
 }
 
 // GiveGrant gives a role.

@@ -31,12 +31,6 @@ type Key struct {
 	raw
 }
 
-// KeyPage is a page of keys, newest first.
-type KeyPage struct {
-	Data   []Key  `json:"data"`
-	Cursor string `json:"cursor"`
-}
-
 // NewKey is the request to make a key.
 type NewKey struct {
 	Name       string     `json:"name"`
@@ -55,10 +49,9 @@ func (c *Client) CreateKey(ctx context.Context, k NewKey) (*Key, error) {
 	return &made, c.do(ctx, call{method: http.MethodPost, path: "/api-keys", body: k, idempotent: true, into: &made})
 }
 
-// ListKeys returns a page of keys.
-func (c *Client) ListKeys(ctx context.Context, limit int, cursor string) (*KeyPage, error) {
-	var p KeyPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/api-keys", query: page(limit, cursor), into: &p})
+// ListKeys returns a page of keys, newest first.
+func (c *Client) ListKeys(ctx context.Context, limit int, cursor string) (*Page[Key], error) {
+	return list[Key](ctx, c, "/api-keys", page(limit, cursor))
 }
 
 // RotateKey gives a key another secret, which the answer shows once. The one before counts until the grace ends, which

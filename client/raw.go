@@ -10,164 +10,136 @@ import (
 // version of the client does not know.
 type raw struct{ text json.RawMessage }
 
-func (r *raw) keep(text []byte) { r.text = bytes.Clone(text) }
+// read keeps text and reads it into a value of a type without UnmarshalJSON.
+func (r *raw) read(text []byte, plain any) error {
+	r.text = bytes.Clone(text)
+	return json.Unmarshal(text, plain)
+}
+
+// write repeats the text that was kept; without one it writes a value of a type without MarshalJSON.
+func (r *raw) write(plain any) ([]byte, error) {
+	if r.text != nil {
+		return r.text, nil
+	}
+	return json.Marshal(plain)
+}
 
 // UnmarshalJSON reads an execution and keeps its text.
 func (e *Execution) UnmarshalJSON(text []byte) error {
 	type plain Execution
-	e.keep(text)
-	return json.Unmarshal(text, (*plain)(e))
+	return e.read(text, (*plain)(e))
 }
 
 // MarshalJSON repeats the text that an execution was read from.
 func (e Execution) MarshalJSON() ([]byte, error) {
 	type plain Execution
-	if e.text != nil {
-		return e.text, nil
-	}
-	return json.Marshal(plain(e))
+	return e.write(plain(e))
 }
 
 // UnmarshalJSON reads a batch and keeps its text.
 func (b *Batch) UnmarshalJSON(text []byte) error {
 	type plain Batch
-	b.keep(text)
-	return json.Unmarshal(text, (*plain)(b))
+	return b.read(text, (*plain)(b))
 }
 
 // MarshalJSON repeats the text that a batch was read from.
 func (b Batch) MarshalJSON() ([]byte, error) {
 	type plain Batch
-	if b.text != nil {
-		return b.text, nil
-	}
-	return json.Marshal(plain(b))
+	return b.write(plain(b))
 }
 
 // UnmarshalJSON reads a workflow and keeps its text.
 func (w *Workflow) UnmarshalJSON(text []byte) error {
 	type plain Workflow
-	w.keep(text)
-	return json.Unmarshal(text, (*plain)(w))
+	return w.read(text, (*plain)(w))
 }
 
 // MarshalJSON repeats the text that a workflow was read from.
 func (w Workflow) MarshalJSON() ([]byte, error) {
 	type plain Workflow
-	if w.text != nil {
-		return w.text, nil
-	}
-	return json.Marshal(plain(w))
+	return w.write(plain(w))
 }
 
 // UnmarshalJSON reads a version and keeps its text.
 func (v *WorkflowVersion) UnmarshalJSON(text []byte) error {
 	type plain WorkflowVersion
-	v.keep(text)
-	return json.Unmarshal(text, (*plain)(v))
+	return v.read(text, (*plain)(v))
 }
 
 // MarshalJSON repeats the text that a version was read from.
 func (v WorkflowVersion) MarshalJSON() ([]byte, error) {
 	type plain WorkflowVersion
-	if v.text != nil {
-		return v.text, nil
-	}
-	return json.Marshal(plain(v))
+	return v.write(plain(v))
 }
 
 // UnmarshalJSON reads an entry and keeps its text.
 func (t *TimelineEntry) UnmarshalJSON(text []byte) error {
 	type plain TimelineEntry
-	t.keep(text)
-	return json.Unmarshal(text, (*plain)(t))
+	return t.read(text, (*plain)(t))
 }
 
 // MarshalJSON repeats the text that an entry was read from.
 func (t TimelineEntry) MarshalJSON() ([]byte, error) {
 	type plain TimelineEntry
-	if t.text != nil {
-		return t.text, nil
-	}
-	return json.Marshal(plain(t))
+	return t.write(plain(t))
 }
 
 // UnmarshalJSON reads an item and keeps its text.
 func (b *BatchExecution) UnmarshalJSON(text []byte) error {
 	type plain BatchExecution
-	b.keep(text)
-	return json.Unmarshal(text, (*plain)(b))
+	return b.read(text, (*plain)(b))
 }
 
 // MarshalJSON repeats the text that an item was read from.
 func (b BatchExecution) MarshalJSON() ([]byte, error) {
 	type plain BatchExecution
-	if b.text != nil {
-		return b.text, nil
-	}
-	return json.Marshal(plain(b))
+	return b.write(plain(b))
 }
 
 // UnmarshalJSON reads a key and keeps its text.
 func (k *Key) UnmarshalJSON(text []byte) error {
 	type plain Key
-	k.keep(text)
-	return json.Unmarshal(text, (*plain)(k))
+	return k.read(text, (*plain)(k))
 }
 
 // MarshalJSON repeats the text that a key was read from.
 func (k Key) MarshalJSON() ([]byte, error) {
 	type plain Key
-	if k.text != nil {
-		return k.text, nil
-	}
-	return json.Marshal(plain(k))
+	return k.write(plain(k))
 }
 
 // UnmarshalJSON reads a user and keeps its text.
 func (u *User) UnmarshalJSON(text []byte) error {
 	type plain User
-	u.keep(text)
-	return json.Unmarshal(text, (*plain)(u))
+	return u.read(text, (*plain)(u))
 }
 
 // MarshalJSON repeats the text that a user was read from.
 func (u User) MarshalJSON() ([]byte, error) {
 	type plain User
-	if u.text != nil {
-		return u.text, nil
-	}
-	return json.Marshal(plain(u))
+	return u.write(plain(u))
 }
 
 // UnmarshalJSON reads a group and keeps its text.
 func (g *Group) UnmarshalJSON(text []byte) error {
 	type plain Group
-	g.keep(text)
-	return json.Unmarshal(text, (*plain)(g))
+	return g.read(text, (*plain)(g))
 }
 
 // MarshalJSON repeats the text that a group was read from.
 func (g Group) MarshalJSON() ([]byte, error) {
 	type plain Group
-	if g.text != nil {
-		return g.text, nil
-	}
-	return json.Marshal(plain(g))
+	return g.write(plain(g))
 }
 
 // UnmarshalJSON reads a grant and keeps its text.
 func (g *Grant) UnmarshalJSON(text []byte) error {
 	type plain Grant
-	g.keep(text)
-	return json.Unmarshal(text, (*plain)(g))
+	return g.read(text, (*plain)(g))
 }
 
 // MarshalJSON repeats the text that a grant was read from.
 func (g Grant) MarshalJSON() ([]byte, error) {
 	type plain Grant
-	if g.text != nil {
-		return g.text, nil
-	}
-	return json.Marshal(plain(g))
+	return g.write(plain(g))
 }

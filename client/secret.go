@@ -35,12 +35,6 @@ type SecretUser struct {
 	Workflow   string `json:"workflow"`
 }
 
-// SecretPage is a page of secrets, newest first.
-type SecretPage struct {
-	Data   []Secret `json:"data"`
-	Cursor string   `json:"cursor"`
-}
-
 // NewSecret is the request to set a secret. The value is any JSON value but null. Workflows (ids, or namespace/name)
 // and Namespaces are the only ones that may declare it; nil leaves them as they are.
 type NewSecret struct {
@@ -56,10 +50,9 @@ func (c *Client) PutSecret(ctx context.Context, name string, n NewSecret) (*Secr
 	return &s, c.do(ctx, call{method: http.MethodPut, path: secretPath(name), body: n, into: &s})
 }
 
-// ListSecrets returns a page of secrets.
-func (c *Client) ListSecrets(ctx context.Context, limit int, cursor string) (*SecretPage, error) {
-	var p SecretPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/secrets", query: page(limit, cursor), into: &p})
+// ListSecrets returns a page of secrets, newest first.
+func (c *Client) ListSecrets(ctx context.Context, limit int, cursor string) (*Page[Secret], error) {
+	return list[Secret](ctx, c, "/secrets", page(limit, cursor))
 }
 
 // GetSecret describes a secret.

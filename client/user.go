@@ -28,12 +28,6 @@ type OneUseLink struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// UserPage is a page of users, newest first.
-type UserPage struct {
-	Data   []User `json:"data"`
-	Cursor string `json:"cursor"`
-}
-
 // NewUser is the request to invite a person.
 type NewUser struct {
 	Email  string     `json:"email"`
@@ -41,10 +35,9 @@ type NewUser struct {
 	Grants []NewGrant `json:"grants,omitempty"`
 }
 
-// ListUsers returns a page of the members of the account.
-func (c *Client) ListUsers(ctx context.Context, limit int, cursor string) (*UserPage, error) {
-	var p UserPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/users", query: page(limit, cursor), into: &p})
+// ListUsers returns a page of the members of the account, newest first.
+func (c *Client) ListUsers(ctx context.Context, limit int, cursor string) (*Page[User], error) {
+	return list[User](ctx, c, "/users", page(limit, cursor))
 }
 
 // GetUser reads a user by id.
@@ -109,26 +102,13 @@ type Group struct {
 	raw
 }
 
-// GroupPage is a page of groups, newest first.
-type GroupPage struct {
-	Data   []Group `json:"data"`
-	Cursor string  `json:"cursor"`
-}
-
-// MemberPage is a page of the members of a group.
-type MemberPage struct {
-	Data   []FoundUser `json:"data"`
-	Cursor string      `json:"cursor"`
-}
-
 type groupBody struct {
 	Name string `json:"name"`
 }
 
-// ListGroups returns a page of groups.
-func (c *Client) ListGroups(ctx context.Context, limit int, cursor string) (*GroupPage, error) {
-	var p GroupPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/groups", query: page(limit, cursor), into: &p})
+// ListGroups returns a page of groups, newest first.
+func (c *Client) ListGroups(ctx context.Context, limit int, cursor string) (*Page[Group], error) {
+	return list[Group](ctx, c, "/groups", page(limit, cursor))
 }
 
 // GetGroup reads a group by id.
@@ -155,9 +135,8 @@ func (c *Client) DeleteGroup(ctx context.Context, id string) error {
 }
 
 // GroupMembers returns a page of the members of a group.
-func (c *Client) GroupMembers(ctx context.Context, id string, limit int, cursor string) (*MemberPage, error) {
-	var p MemberPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: groupPath(id) + "/members", query: page(limit, cursor), into: &p})
+func (c *Client) GroupMembers(ctx context.Context, id string, limit int, cursor string) (*Page[FoundUser], error) {
+	return list[FoundUser](ctx, c, groupPath(id)+"/members", page(limit, cursor))
 }
 
 // JoinGroup puts a user into a group.

@@ -33,12 +33,6 @@ type Workflow struct {
 // FullName is namespace/name.
 func (w *Workflow) FullName() string { return w.Namespace + "/" + w.Name }
 
-// WorkflowPage is a page of workflows; an empty Cursor: the last one.
-type WorkflowPage struct {
-	Data   []Workflow `json:"data"`
-	Cursor string     `json:"cursor"`
-}
-
 // Applied is the result of applying a definition.
 type Applied struct {
 	ID        string       `json:"id"`
@@ -82,15 +76,10 @@ type WorkflowFilter struct {
 }
 
 // ListWorkflows returns a page of at most limit (1–100; 0: 100) workflows, newest first.
-func (c *Client) ListWorkflows(ctx context.Context, f WorkflowFilter, limit int, cursor string) (*WorkflowPage, error) {
+func (c *Client) ListWorkflows(ctx context.Context, f WorkflowFilter, limit int, cursor string) (*Page[Workflow], error) {
 	q := page(limit, cursor)
-	for name, value := range map[string]string{"namespace": f.Namespace, "name": f.Name, "q": f.Text} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	var p WorkflowPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows", query: q, into: &p})
+	set(q, map[string]string{"namespace": f.Namespace, "name": f.Name, "q": f.Text})
+	return list[Workflow](ctx, c, "/workflows", q)
 }
 
 // WorkflowPath turns namespace/name into namespace.name, the form in which every method takes a
@@ -141,16 +130,9 @@ func (c *Client) DeleteWorkflow(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: "/workflows/" + url.PathEscape(id)})
 }
 
-// VersionPage is a page of versions, the most recently applied first.
-type VersionPage struct {
-	Data   []WorkflowVersion `json:"data"`
-	Cursor string            `json:"cursor"`
-}
-
-// ListVersions returns a page of the versions of a workflow.
-func (c *Client) ListVersions(ctx context.Context, id string, limit int, cursor string) (*VersionPage, error) {
-	var p VersionPage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: "/workflows/" + url.PathEscape(id) + "/versions", query: page(limit, cursor), into: &p})
+// ListVersions returns a page of the versions of a workflow, the most recently applied first.
+func (c *Client) ListVersions(ctx context.Context, id string, limit int, cursor string) (*Page[WorkflowVersion], error) {
+	return list[WorkflowVersion](ctx, c, "/workflows/"+url.PathEscape(id)+"/versions", page(limit, cursor))
 }
 
 // GetVersion returns a revision of a version of a workflow with its definition; revision 0 stands for the newest one.

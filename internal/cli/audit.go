@@ -30,9 +30,8 @@ func newAudit(con console) *cobra.Command {
 					return nil, err
 				}
 			}
-			return func(ctx context.Context, limit int, cursor string) ([]client.AuditEntry, string, error) {
-				p, err := api.ListAuditLog(ctx, f, limit, cursor)
-				return p.Data, p.Cursor, err
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.AuditEntry], error) {
+				return api.ListAuditLog(ctx, f, limit, cursor)
 			}, nil
 		},
 	})

@@ -141,10 +141,10 @@ func (s *sampler) task(ctx context.Context, b *client.Batch) string {
 	if err != nil || len(page.Data) == 0 {
 		return ""
 	}
-	timeline, err := everyPage(func(cursor string) ([]client.TimelineEntry, string, error) {
-		p, err := s.api.Timeline(ctx, b.WorkflowID, page.Data[0].ExecutionID, maxPage, cursor)
-		return p.Data, p.Cursor, err
-	})
+	timeline, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.TimelineEntry], error) {
+		p, err := s.api.Timeline(ctx, b.WorkflowID, page.Data[0].ExecutionID, limit, cursor)
+		return &p.Page, err
+	}, allRows, "")
 	if err != nil || len(timeline) == 0 {
 		return ""
 	}
@@ -204,10 +204,9 @@ func (c *connection) downloadBatch(ctx context.Context, api *client.Client, b *c
 	if save.dir == "" {
 		return nil
 	}
-	items, err := everyPage(func(cursor string) ([]client.BatchExecution, string, error) {
-		p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"finished"}}, maxPage, cursor)
-		return p.Data, p.Cursor, err
-	})
+	items, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.BatchExecution], error) {
+		return api.BatchItems(ctx, b.WorkflowID, b.BatchID, client.ItemFilter{Statuses: []string{"finished"}}, limit, cursor)
+	}, allRows, "")
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,8 @@ func (c *connection) batchesList() *cobra.Command {
 				return nil, err
 			}
 			known.known[w.ID] = w.FullName()
-			return func(ctx context.Context, limit int, cursor string) ([]client.Batch, string, error) {
-				p, err := api.ListBatches(ctx, w.ID, limit, cursor)
-				return p.Data, p.Cursor, err
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Batch], error) {
+				return api.ListBatches(ctx, w.ID, limit, cursor)
 			}, nil
 		},
 	})
@@ -48,7 +47,7 @@ func (c *connection) batchesList() *cobra.Command {
 
 // newestBatches fetches the newest batches of all workflows. The API lists those of one.
 func newestBatches(api *client.Client, known *names) fetch[client.Batch] {
-	return func(ctx context.Context, limit int, _ string) ([]client.Batch, string, error) {
+	return func(ctx context.Context, limit int, _ string) (*client.Page[client.Batch], error) {
 		var all []client.Batch
 		err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
 			known.known[w.ID] = w.FullName()
@@ -57,7 +56,7 @@ func newestBatches(api *client.Client, known *names) fetch[client.Batch] {
 			return err
 		})
 		slices.SortFunc(all, func(a, b client.Batch) int { return b.CreatedAt.Compare(a.CreatedAt) })
-		return all[:min(len(all), limit)], "", err
+		return &client.Page[client.Batch]{Data: all[:min(len(all), limit)]}, err
 	}
 }
 
@@ -180,9 +179,8 @@ func (c *connection) batchesItems() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context, limit int, cursor string) ([]client.BatchExecution, string, error) {
-				p, err := api.BatchItems(ctx, b.WorkflowID, b.BatchID, f, limit, cursor)
-				return p.Data, p.Cursor, err
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.BatchExecution], error) {
+				return api.BatchItems(ctx, b.WorkflowID, b.BatchID, f, limit, cursor)
 			}, nil
 		},
 	})

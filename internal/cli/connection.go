@@ -184,18 +184,3 @@ func (c *connection) run(do action) func(*cobra.Command, []string) error {
 		return explain(do(cmd.Context(), api, args))
 	}
 }
-
-// everyPage gathers a list that comes in pages.
-func everyPage[T any](fetch func(cursor string) (page []T, next string, err error)) ([]T, error) {
-	all := []T{}
-	for cursor := ""; ; {
-		page, next, err := fetch(cursor)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if cursor = next; cursor == "" {
-			return all, nil
-		}
-	}
-}

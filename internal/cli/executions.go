@@ -45,12 +45,12 @@ func (c *connection) executionsList() *cobra.Command {
 				return nil, err
 			}
 			known = newNames(api)
-			return func(ctx context.Context, limit int, cursor string) ([]client.Execution, string, error) {
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Execution], error) {
 				p, err := api.ListExecutions(ctx, f, limit, cursor)
 				if err == nil && c.tables() {
 					known.learn(ctx, workflowsOf(p.Data))
 				}
-				return p.Data, p.Cursor, err
+				return p, err
 			}, nil
 		},
 	})
@@ -248,12 +248,12 @@ func (c *connection) executionsTimeline() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context, limit int, cursor string) ([]client.TimelineEntry, string, error) {
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.TimelineEntry], error) {
 				p, err := api.Timeline(ctx, e.WorkflowID, e.ID, limit, cursor)
 				if p.Truncated {
 					fmt.Fprintln(c.err, "older tasks are no longer in the timeline")
 				}
-				return p.Data, p.Cursor, err
+				return &p.Page, err
 			}, nil
 		},
 	})

@@ -94,12 +94,12 @@ func (c *connection) grantsList() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context, limit int, cursor string) ([]client.Grant, string, error) {
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Grant], error) {
 				p, err := api.ListGrants(ctx, client.GrantFilter{UserID: user, GroupID: group}, limit, cursor)
 				if c.tables() {
 					learnGrants(ctx, api, known, workflows, p.Data)
 				}
-				return p.Data, p.Cursor, err
+				return p, err
 			}, nil
 		},
 	})
@@ -203,19 +203,11 @@ func findGrant(ctx context.Context, api *client.Client, text string) (*client.Gr
 	if !isPartOfID(text) {
 		return nil, usage("%q is not the id of a grant: give the id, or its last %d digits as chargehand grants list shows them", text, shortIDLength)
 	}
-	rows, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) ([]client.Grant, string, error) {
-		p, err := api.ListGrants(ctx, client.GrantFilter{}, limit, cursor)
-		return p.Data, p.Cursor, err
+	rows, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.Grant], error) {
+		return api.ListGrants(ctx, client.GrantFilter{}, limit, cursor)
 	}, searchedRows, "")
 	if err != nil {
 		return nil, err
 	}
-	found, known := map[string]string{}, map[string]*client.Grant{}
-	for i := range rows {
-		if matchesID(rows[i].ID, strings.ToLower(text)) {
-			found[rows[i].ID], known[rows[i].ID] = text, &rows[i]
-		}
-	}
-	id, err := onlyOne("grant", text, found)
-	return known[id], err
+	return rowWithID("grant", text, rows, func(g *client.Grant) string { return g.ID })
 }

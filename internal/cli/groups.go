@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,10 +33,7 @@ func (c *connection) groupsList() *cobra.Command {
 		use: "list", short: "List the groups of the account, newest first", args: exactArgs(0), limit: maxPage,
 		columns: groupColumns, row: c.groupRow, key: func(g *client.Group) string { return g.ID },
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Group], error) {
-			return func(ctx context.Context, limit int, cursor string) ([]client.Group, string, error) {
-				p, err := api.ListGroups(ctx, limit, cursor)
-				return p.Data, p.Cursor, err
-			}, nil
+			return api.ListGroups, nil
 		},
 	})
 }
@@ -72,9 +70,8 @@ func (c *connection) groupsMembers() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context, limit int, cursor string) ([]client.FoundUser, string, error) {
-				p, err := api.GroupMembers(ctx, g.ID, limit, cursor)
-				return p.Data, p.Cursor, err
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.FoundUser], error) {
+				return api.GroupMembers(ctx, g.ID, limit, cursor)
 			}, nil
 		},
 	})
@@ -158,26 +155,16 @@ func findGroup(ctx context.Context, api *client.Client, text string) (*client.Gr
 	if len(text) == fullIDLength && isPartOfID(text) {
 		return api.GetGroup(ctx, strings.ToLower(text))
 	}
-	rows, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) ([]client.Group, string, error) {
-		p, err := api.ListGroups(ctx, limit, cursor)
-		return p.Data, p.Cursor, err
-	}, searchedRows, "")
+	rows, _, err := gather(ctx, api.ListGroups, searchedRows, "")
 	if err != nil {
 		return nil, err
 	}
-	found, known := map[string]string{}, map[string]*client.Group{}
-	for i := range rows {
-		g := &rows[i]
-		if strings.EqualFold(g.Name, text) {
-			return g, nil
-		}
-		if matchesID(g.ID, strings.ToLower(text)) {
-			found[g.ID], known[g.ID] = text, g
-		}
-	}
-	if len(found) == 0 {
+	named := slices.IndexFunc(rows, func(g client.Group) bool { return strings.EqualFold(g.Name, text) })
+	switch {
+	case named >= 0:
+		return &rows[named], nil
+	case !slices.ContainsFunc(rows, func(g client.Group) bool { return matchesID(g.ID, strings.ToLower(text)) }):
 		return nil, fmt.Errorf("there is no group %q (chargehand groups list lists them)", printable(text))
 	}
-	id, err := onlyOne("group", text, found)
-	return known[id], err
+	return rowWithID("group", text, rows, func(g *client.Group) string { return g.ID })
 }

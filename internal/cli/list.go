@@ -24,7 +24,7 @@ type listing[T any] struct {
 	prepare func(ctx context.Context, api *client.Client, args []string) (fetch[T], error)
 }
 
-type fetch[T any] func(ctx context.Context, limit int, cursor string) (page []T, next string, err error)
+type fetch[T any] func(ctx context.Context, limit int, cursor string) (*client.Page[T], error)
 
 // listed is the one shape of lists in JSON and YAML.
 type listed[T any] struct {
@@ -32,8 +32,10 @@ type listed[T any] struct {
 	Cursor *string `json:"cursor"`
 }
 
-// maxPage is the most that the API gives at once.
-const maxPage = 100
+const (
+	maxPage = 100     // the most that the API gives at once
+	allRows = 1 << 30 // of a list
+)
 
 // watchPause lies between two looks of --watch.
 const watchPause = time.Second
@@ -52,7 +54,7 @@ func newList[T any](c *connection, l listing[T]) *cobra.Command {
 			return usage("give --all or --limit, not both")
 		}
 		if all {
-			limit = 1 << 30
+			limit = allRows
 		}
 		next, err := l.prepare(ctx, api, args)
 		if err != nil {
@@ -85,12 +87,12 @@ func newList[T any](c *connection, l listing[T]) *cobra.Command {
 func gather[T any](ctx context.Context, next fetch[T], limit int, cursor string) (rows []T, more string, err error) {
 	rows = []T{}
 	for {
-		page, after, err := next(ctx, min(limit-len(rows), maxPage), cursor)
+		page, err := next(ctx, min(limit-len(rows), maxPage), cursor)
 		if err != nil {
 			return nil, "", err
 		}
-		rows = append(rows, page...)
-		if cursor = after; cursor == "" || len(rows) >= limit {
+		rows = append(rows, page.Data...)
+		if cursor = page.Cursor; cursor == "" || len(rows) >= limit {
 			return rows, cursor, nil
 		}
 	}

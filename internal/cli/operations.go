@@ -120,14 +120,14 @@ func (c *connection) keysList() *cobra.Command {
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Key], error) {
 			known.api = api
-			return func(ctx context.Context, limit int, cursor string) ([]client.Key, string, error) {
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Key], error) {
 				p, err := api.ListKeys(ctx, limit, cursor)
 				if c.tables() {
 					for i := range p.Data {
 						known.learn(ctx, p.Data[i].Workflows)
 					}
 				}
-				return p.Data, p.Cursor, err
+				return p, err
 			}, nil
 		},
 	})
@@ -199,21 +199,11 @@ func (c *connection) keysRevoke() *cobra.Command {
 
 // findKey returns the key that text names: its id or a part of it.
 func findKey(ctx context.Context, api *client.Client, text string) (*client.Key, error) {
-	all, err := everyPage(func(cursor string) ([]client.Key, string, error) {
-		p, err := api.ListKeys(ctx, maxPage, cursor)
-		return p.Data, p.Cursor, err
-	})
+	all, _, err := gather(ctx, api.ListKeys, allRows, "")
 	if err != nil {
 		return nil, err
 	}
-	found, known := map[string]string{}, map[string]*client.Key{}
-	for i := range all {
-		if matchesID(all[i].ID, strings.ToLower(text)) {
-			found[all[i].ID], known[all[i].ID] = text, &all[i]
-		}
-	}
-	id, err := onlyOne("key", text, found)
-	return known[id], err
+	return rowWithID("key", text, all, func(k *client.Key) string { return k.ID })
 }
 
 func newBackup(con console) *cobra.Command {
@@ -380,9 +370,9 @@ func newLimits(con console) *cobra.Command {
 			return []string{l.Name, fmt.Sprint(l.Value), used, l.Description}
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Limit], error) {
-			return func(ctx context.Context, _ int, _ string) ([]client.Limit, string, error) {
+			return func(ctx context.Context, _ int, _ string) (*client.Page[client.Limit], error) {
 				limits, err := api.Limits(ctx) // all at once
-				return limits, "", err
+				return &client.Page[client.Limit]{Data: limits}, err
 			}, nil
 		},
 	})

@@ -111,6 +111,23 @@ func onlyOne(what, text string, found map[string]string) (string, error) {
 	return "", usage("%d ids of %s fit %s: give the whole id, such as %s", len(ids), plural(what), text, strings.Join(ids[:min(len(ids), 3)], " or "))
 }
 
+// rowWithID returns the row of a list whose id text is, or a part of.
+func rowWithID[T any](what, text string, rows []T, id func(*T) string) (*T, error) {
+	return onlyRow(what, text, rows, id, func(row *T) bool { return matchesID(id(row), strings.ToLower(text)) })
+}
+
+// onlyRow returns the row of a list that fits text.
+func onlyRow[T any](what, text string, rows []T, id func(*T) string, fits func(*T) bool) (*T, error) {
+	found, known := map[string]string{}, map[string]*T{}
+	for i := range rows {
+		if row := &rows[i]; fits(row) {
+			found[id(row)], known[id(row)] = text, row
+		}
+	}
+	only, err := onlyOne(what, text, found)
+	return known[only], err
+}
+
 func plural(what string) string {
 	if what == "batch" {
 		return "batches"
@@ -177,18 +194,13 @@ func findWorkflow(ctx context.Context, api *client.Client, text string) (*client
 	if !isPartOfID(text) {
 		return nil, usage("%q is not a workflow: give namespace/name, such as examples/hello, or an id", text)
 	}
-	found, known := map[string]string{}, map[string]*client.Workflow{}
-	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
-		if matchesID(w.ID, strings.ToLower(text)) {
-			found[w.ID], known[w.ID] = w.Name, w
-		}
-		return nil
-	})
+	rows, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.Workflow], error) {
+		return api.ListWorkflows(ctx, client.WorkflowFilter{}, limit, cursor)
+	}, searchedRows, "")
 	if err != nil {
 		return nil, err
 	}
-	id, err := onlyOne("workflow", text, found)
-	return known[id], err
+	return rowWithID("workflow", text, rows, func(w *client.Workflow) string { return w.ID })
 }
 
 // names tells ids of workflows as namespace/name, asking once for each.

@@ -43,10 +43,7 @@ func (c *connection) secretsList() *cobra.Command {
 		use: "list", short: "List the secrets of the key's environment, newest first; values are never shown", args: exactArgs(0), limit: maxPage,
 		columns: secretColumns, row: c.secretRow, key: func(s *client.Secret) string { return s.Name },
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Secret], error) {
-			return func(ctx context.Context, limit int, cursor string) ([]client.Secret, string, error) {
-				p, err := api.ListSecrets(ctx, limit, cursor)
-				return p.Data, p.Cursor, err
-			}, nil
+			return api.ListSecrets, nil
 		},
 	})
 }

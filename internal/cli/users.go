@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,14 +36,14 @@ func (c *connection) usersList() *cobra.Command {
 		columns: userColumns, key: func(u *client.User) string { return u.ID },
 		row: func(u *client.User) []string { return c.userRow(known, u) },
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.User], error) {
-			return func(ctx context.Context, limit int, cursor string) ([]client.User, string, error) {
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.User], error) {
 				p, err := api.ListUsers(ctx, limit, cursor)
 				if c.tables() {
 					for i := range p.Data {
 						known.learn(ctx, api, nil, p.Data[i].Groups)
 					}
 				}
-				return p.Data, p.Cursor, err
+				return p, err
 			}, nil
 		},
 	})
@@ -223,24 +224,18 @@ func findUser(ctx context.Context, api *client.Client, text string) (*client.Use
 			}
 		}
 	}
-	found, known := map[string]string{}, map[string]*client.User{}
-	rows, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) ([]client.User, string, error) {
-		p, err := api.ListUsers(ctx, limit, cursor)
-		return p.Data, p.Cursor, err
-	}, searchedRows, "")
+	rows, _, err := gather(ctx, api.ListUsers, searchedRows, "")
 	if err != nil {
 		return nil, err
 	}
-	for i := range rows {
-		if u := &rows[i]; email && strings.EqualFold(u.Email, text) || !email && matchesID(u.ID, strings.ToLower(text)) {
-			found[u.ID], known[u.ID] = text, u
-		}
+	id := func(u *client.User) string { return u.ID }
+	if !email {
+		return rowWithID("user", text, rows, id)
 	}
-	if email && len(found) == 0 {
+	if !slices.ContainsFunc(rows, func(u client.User) bool { return strings.EqualFold(u.Email, text) }) {
 		return nil, fmt.Errorf("no user has the e-mail %s (chargehand users list lists them)", printable(text))
 	}
-	id, err := onlyOne("user", text, found)
-	return known[id], err
+	return onlyRow("user", text, rows, id, func(u *client.User) bool { return strings.EqualFold(u.Email, text) })
 }
 
 // holders are the names of users and groups by id.

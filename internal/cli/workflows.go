@@ -125,9 +125,8 @@ func (c *connection) workflowsList() *cobra.Command {
 			return []string{c.id(w.ID), w.FullName(), w.Version, c.when(&w.UpdatedAt), w.Title}
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Workflow], error) {
-			return func(ctx context.Context, limit int, cursor string) ([]client.Workflow, string, error) {
-				p, err := api.ListWorkflows(ctx, f, limit, cursor)
-				return p.Data, p.Cursor, err
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Workflow], error) {
+				return api.ListWorkflows(ctx, f, limit, cursor)
 			}, nil
 		},
 	})
@@ -224,9 +223,8 @@ func (c *connection) workflowsVersions() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context, limit int, cursor string) ([]client.WorkflowVersion, string, error) {
-				p, err := api.ListVersions(ctx, w.ID, limit, cursor)
-				return p.Data, p.Cursor, err
+			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.WorkflowVersion], error) {
+				return api.ListVersions(ctx, w.ID, limit, cursor)
 			}, nil
 		},
 	})
