@@ -42,6 +42,7 @@ var entriesParameter = &parameter{
 type createBatchBody struct {
 	Items       []map[string]any `json:"items" nullable:"false" minItems:"1" doc:"One input object per execution."`
 	Concurrency float64          `json:"concurrency,omitempty" default:"5" minimum:"1" multipleOf:"1" doc:"Maximum number of parallel executions. More than the server's maximum is lowered; effective_concurrency says so."`
+	startOptionsBody
 }
 
 func batchEndpoints() []endpoint {
@@ -286,6 +287,6 @@ func viewBatch(b *service.Batch) batch {
 		Failed: b.Failed, Cancelled: b.Cancelled, Running: b.Running, Waiting: b.Waiting, Queued: b.Queued,
 		Concurrency: b.Concurrency, EffectiveConcurrency: b.EffectiveConcurrency, WorkflowVersion: b.WorkflowVersion,
 		Revision: b.Revision, Environment: b.Environment.String(), CreatedAt: at(b.CreatedAt), StartedAt: at(b.StartedAt),
-		CompletedAt: at(b.CompletedAt), StartedBy: viewStartedBy(b.StartedBy),
+		CompletedAt: at(b.CompletedAt), Labels: viewLabels(b.Labels), StartedBy: viewStartedBy(b.StartedBy),
 	}
 }

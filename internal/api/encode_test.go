@@ -44,7 +44,7 @@ func TestExecutionAnswers(t *testing.T) {
 	s := newServer(t, f)
 	const created = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","id":"0197a5c4-2222-7000-8000-000000000002",` +
 		`"workflow_id":"0197a5c4-1111-7000-8000-000000000001","status":"initial","created_at":"2026-01-31T09:30:00.120Z",` +
-		`"results":null,"phase":"pending","workflow_version":"1.0.0","revision":2,"environment":"test"}`
+		`"results":null,"phase":"pending","workflow_version":"1.0.0","revision":2,"environment":"test","workflow":"shop/order","cause":{"kind":"api"}}`
 	a := request{method: "POST", path: pathW + "/executions"}.to(s)
 	if a.status != 201 || string(a.body) != created {
 		t.Errorf("create: %d\ngot  %s\nwant %s", a.status, a.body, created)
@@ -58,7 +58,7 @@ func TestExecutionAnswers(t *testing.T) {
 		`"size":42,"content_type":"image/png","sha256":"0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f",` +
 		`"expires_at":"2026-01-31T10:30:00.120Z"}],"phase":"completed","workflow_version":"1.0.0","revision":2,"environment":"live",` +
 		`"batch_id":"0197a5c4-3333-7000-8000-000000000003","retry_of":"0197a5c4-2222-7000-8000-000000000002",` +
-		`"started_by":{"kind":"user","id":"0197a5c4-7777-7000-8000-000000000007","name":"Ada"},` +
+		`"workflow":"shop/order","cause":{"kind":"api"},"started_by":{"kind":"user","id":"0197a5c4-7777-7000-8000-000000000007","name":"Ada"},` +
 		`"started_at":"2026-01-31T09:30:00.121Z","finished_at":"2026-01-31T09:30:01.120Z","output":{"n":12345678901234567890123}}`
 	a = request{path: pathE}.to(s)
 	if a.status != 200 || string(a.body) != read {

@@ -108,9 +108,12 @@ func examples() map[reflect.Type]any {
 		ID: exampleID[chargehand.ExecutionID](exampleExecutionID), Workflow: workflow.ID, Status: "finished",
 		StartedBy: &startedBy{"key", exampleKeyID, "shop front"}, CreatedAt: exampleTime("2026-01-31T10:00:00Z"), Results: []result{file1}, Phase: "completed", WorkflowVersion: "1.0.0", Revision: 2,
 		Environment: "live", StartedAt: started, FinishedAt: finished, Output: json.RawMessage(`{"confirmed":"lamp"}`),
+		WorkflowName: "shop/order", Title: "Order", Labels: map[string]string{"team": "blue"}, Cause: cause{Kind: "api"},
+		RetainedUntil: exampleTime("2026-03-02T10:00:01Z"), Input: json.RawMessage(`{"item":"lamp"}`),
 	}
 	fresh := execution
 	fresh.Status, fresh.Phase, fresh.Results, fresh.Output, fresh.StartedAt, fresh.FinishedAt = "initial", "pending", nil, nil, 0, 0
+	fresh.RetainedUntil, fresh.Input = 0, nil
 	fault := &executionError{
 		Type: "https://open-workflow-specification.org/spec/1.0.0/errors/communication", Status: 503, Title: "Communication Error",
 		Detail: "The stock server answered 503.", Instance: "/do/0/confirm", Code: "communication", Origin: "workflow", Retryable: true,
@@ -120,7 +123,7 @@ func examples() map[reflect.Type]any {
 	failed.Status, failed.Phase, failed.Results, failed.Output, failed.Error = "error", "faulted", nil, nil, fault
 	createdOne := CreatedExecution{ExecutionID: fresh.ID, Execution: fresh}
 	retried := createdOne
-	retried.RetryOf = &failed.ID
+	retried.RetryOf, retried.Cause = &failed.ID, cause{"retry", exampleFailedID}
 	entries := []batchEntry{
 		{Execution: execution.ID, Inputs: map[string]any{"item": "lamp"}, Status: "finished", Phase: "completed", DurationMs: pointTo[int64](1000)},
 		{Execution: failed.ID, Inputs: map[string]any{"item": "desk"}, Status: "error", Phase: "faulted", DurationMs: pointTo[int64](1000), Index: 1, Error: fault},

@@ -91,6 +91,12 @@ var (
 type (
 	createExecutionBody struct {
 		Input map[string]any `json:"input,omitempty" doc:"Input data; must match the workflow's input_schema if it has one. Missing: {}."`
+		startOptionsBody
+	}
+	startOptionsBody struct {
+		Labels     map[string]string `json:"labels,omitempty" nullable:"false" doc:"Up to 20. A name has up to 63 of the characters a-z, 0-9, dot, underscore, slash and hyphen, a value up to 255 characters. They are not encrypted."`
+		Delay      string            `json:"delay,omitempty" doc:"ISO 8601 duration, at most 366 days: it does not start earlier."`
+		DelayUntil string            `json:"delay_until,omitempty" format:"date-time" doc:"It does not start earlier. At most 366 days ahead; not together with delay."`
 	}
 	cancelBody struct {
 		Reason string `json:"reason,omitempty" doc:"Shown in the error of what was cancelled."`
@@ -307,7 +313,23 @@ func viewExecution(e *service.Execution) Execution {
 		ID: e.ID, Workflow: e.Workflow, Status: e.Status.String(), CreatedAt: at(e.CreatedAt), Results: viewResults(e.Results),
 		Phase: e.Phase.String(), WorkflowVersion: e.WorkflowVersion, Revision: e.Revision, Environment: e.Environment.String(),
 		StartedAt: at(e.StartedAt), FinishedAt: at(e.FinishedAt), Output: e.Output, Error: viewExecutionError(e.Error),
-		StartedBy: viewStartedBy(e.StartedBy),
+		StartedBy: viewStartedBy(e.StartedBy), WorkflowName: e.WorkflowName, Title: e.Title, ItemID: e.ItemID, Labels: viewLabels(e.Labels),
+		Cause: cause{e.Cause.Kind, e.Cause.ID}, RetainedUntil: at(e.RetainedUntil), Input: e.Input,
+	}
+	if !e.Parent.IsZero() {
+		v.Parent = &e.Parent
+	}
+	if !e.Root.IsZero() {
+		v.Root = &e.Root
+	}
+	if w := e.WaitingFor; w != nil {
+		v.WaitingFor = &waitingFor{Kind: w.Kind, Until: at(w.Until), Task: w.Task}
+		if len(w.Types) > 0 {
+			v.WaitingFor.Filter = &eventFilter{w.Types}
+		}
+	}
+	if a := e.Attempting; a != nil {
+		v.Attempting = &attempting{a.Reference, a.Attempt, a.Of, at(a.NextAt)}
 	}
 	if !e.Batch.IsZero() {
 		v.Batch = &e.Batch
@@ -316,6 +338,18 @@ func viewExecution(e *service.Execution) Execution {
 		v.RetryOf = &e.RetryOf
 	}
 	return v
+}
+
+// viewLabels is nil where there are none.
+func viewLabels(list []service.Label) map[string]string {
+	if len(list) == 0 {
+		return nil
+	}
+	labels := make(map[string]string, len(list))
+	for _, l := range list {
+		labels[l.Name] = l.Value
+	}
+	return labels
 }
 
 // viewStartedBy is nil where no request has started it.

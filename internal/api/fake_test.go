@@ -133,6 +133,7 @@ func fixtureVersion() *service.Version {
 
 func fixtureExecution() *service.Execution {
 	return &service.Execution{
+		WorkflowName: "shop/order", Cause: service.Cause{Kind: "api"},
 		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Live,
 		Status: chargehand.Finished, Phase: chargehand.Completed, Batch: batchID, RetryOf: executionID,
 		CreatedAt: moment0, StartedAt: moment0.Add(time.Millisecond), FinishedAt: moment0.Add(time.Second),
@@ -143,6 +144,7 @@ func fixtureExecution() *service.Execution {
 // fixtureInitial is an execution of which only the beginning is known.
 func fixtureInitial() *service.Execution {
 	return &service.Execution{
+		WorkflowName: "shop/order", Cause: service.Cause{Kind: "api"},
 		ID: executionID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Test,
 		Status: chargehand.Initial, Phase: chargehand.Pending, CreatedAt: moment0, ETag: "tag-0",
 	}

@@ -115,11 +115,45 @@ type Execution struct {
 	Environment     string                  `json:"environment" enum:"live,test"`
 	Batch           *chargehand.BatchID     `json:"batch_id,omitempty" format:"uuid"`
 	RetryOf         *chargehand.ExecutionID `json:"retry_of,omitempty" format:"uuid"`
+	WorkflowName    string                  `json:"workflow" doc:"namespace/name of the workflow."`
+	Title           string                  `json:"title,omitempty" doc:"Title of the definition, if it has one."`
+	ItemID          string                  `json:"item_id,omitempty" doc:"Id of the item in the batch, if it has one."`
+	Labels          map[string]string       `json:"labels,omitempty" nullable:"false" doc:"Its own labels and those of its batch. They are not encrypted."`
+	Cause           cause                   `json:"cause" doc:"What has started it."`
+	Parent          *chargehand.ExecutionID `json:"parent_id,omitempty" format:"uuid" doc:"The execution that has started it, if one has."`
+	Root            *chargehand.ExecutionID `json:"root_id,omitempty" format:"uuid" doc:"The execution at the top of its tree, if another execution has started it."`
+	RetainedUntil   moment                  `json:"retained_until,omitempty" doc:"When it may be deleted at the earliest; left out until it, or its batch, has ended."`
+	WaitingFor      *waitingFor             `json:"waiting_for,omitempty" doc:"What it waits for: the most blocking one of all. Left out while a task runs and after the end."`
+	Attempting      *attempting             `json:"attempting,omitempty" doc:"The next attempt of a task, if it is delayed by 5 seconds or more."`
 	StartedBy       *startedBy              `json:"started_by,omitempty" doc:"Whose request has started it; left out: a schedule, an event or another execution has."`
 	StartedAt       moment                  `json:"started_at,omitempty"`
 	FinishedAt      moment                  `json:"finished_at,omitempty"`
+	Input           json.RawMessage         `json:"input,omitempty" doc:"Left out in the answer to a start, and in lists without include=input."`
 	Output          json.RawMessage         `json:"output,omitempty"`
 	Error           *executionError         `json:"error,omitempty"`
+}
+
+type cause struct {
+	Kind string `json:"kind" enum:"api,batch,schedule,event,parent,retry" doc:"A request, a batch, a schedule, an event, another execution, or a retry."`
+	ID   string `json:"id,omitempty" doc:"Of the batch, the event, or the execution that started it or that it repeats."`
+}
+
+type waitingFor struct {
+	Kind   string       `json:"kind" enum:"person,child,event,retry,timer,slot" doc:"A person, an execution that it has started, an event, the next attempt, a time, or a free slot."`
+	Until  moment       `json:"until,omitempty" doc:"When it goes on, if that is known."`
+	Task   string       `json:"task_id,omitempty" doc:"The human task."`
+	Filter *eventFilter `json:"filter,omitempty" doc:"Which events it waits for. Left out where the workflow uses secrets."`
+}
+
+type eventFilter struct {
+	Types []string `json:"types" nullable:"false" doc:"Types of the events, at most 10."`
+}
+
+type attempting struct {
+	Reference string `json:"reference" doc:"JSON pointer of the task in the definition."`
+	Attempt   int    `json:"attempt" doc:"Number of the attempt, from 1."`
+	Of        int    `json:"of,omitempty" doc:"How many attempts there are at most; left out: as many as it takes."`
+	NextAt    moment `json:"next_at" doc:"When it begins."`
 }
 
 // CreatedExecution is an execution as it is created; see Workflow.
@@ -195,6 +229,7 @@ type batch struct {
 	Running              int                   `json:"running"`
 	Waiting              int                   `json:"waiting"`
 	Queued               int                   `json:"queued"`
+	Labels               map[string]string     `json:"labels,omitempty" nullable:"false" doc:"Its items have them too. They are not encrypted."`
 	Concurrency          int                   `json:"concurrency"`
 	EffectiveConcurrency int                   `json:"effective_concurrency"`
 	WorkflowVersion      string                `json:"workflow_version"`

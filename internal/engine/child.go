@@ -256,6 +256,9 @@ func (s *ChildStart) Insert(tx *store.Tx, parent int64) (started bool, err error
 		}
 		s.Row.Starter = s.starter.No
 	}
+	if s.Row.Root, err = Root(&tx.Reader, parent); err != nil {
+		return false, err
+	}
 	if err := tx.InsertExecution(&s.Row); err != nil {
 		return false, err
 	}

@@ -326,7 +326,7 @@ func (f *follower) start(ctx context.Context, l *listener, input value.Value, st
 		return err
 	}
 	err = f.s.config.Starter.StartFiring(ctx, Firing{
-		Schedule: l.row, Plan: l.plan, Input: input, Starter: starter,
+		Schedule: l.row, Plan: l.plan, Input: input, Starter: starter, Cause: store.CauseEvent,
 		InTx: func(tx *store.Tx, _ int64) error { return n.write(tx) },
 	})
 	return f.saved(l, n, err)

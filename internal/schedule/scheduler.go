@@ -45,6 +45,7 @@ type Firing struct {
 	Plan     *plan.Plan
 	Input    value.Value
 	Starter  int64 // of the execution (store.Execution): of the events that start it
+	Cause    store.Cause
 	// InTx must be done in the transaction that accepts the execution. Its error undoes the
 	// acceptance and must be returned.
 	InTx func(tx *store.Tx, executionNo int64) error
@@ -408,7 +409,7 @@ func (s *Scheduler) handle(ctx context.Context, row *store.Schedule) error {
 		return lost(s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.MoveSchedule(&t.row) }))
 	}
 	return lost(s.config.Starter.StartFiring(ctx, Firing{
-		Schedule: *row, Plan: p, Input: map[string]any{},
+		Schedule: *row, Plan: p, Input: map[string]any{}, Cause: store.CauseSchedule,
 		InTx: func(tx *store.Tx, executionNo int64) error {
 			next := t.row
 			if t.after {

@@ -32,6 +32,7 @@ type Batch struct {
 	Concurrency          int
 	EffectiveConcurrency int
 	StartedBy            Actor
+	Labels               []store.Label // by name
 	CreatedAt            time.Time
 	StartedAt            time.Time // zero: not yet
 	CompletedAt          time.Time // zero: not yet
@@ -130,8 +131,11 @@ func (s *Service) batchWith(r *store.Reader, row *store.Batch, n store.StateCoun
 		no: row.No, account: row.Account, BaseURL: v.BaseURL,
 	}
 	if !row.Status.Final() {
-		b.Queued, b.Running = int(n[store.StateQueued]), int(n[store.StateActive])
+		b.Queued, b.Running = int(n[store.StateQueued]+n[store.StateDelayed]), int(n[store.StateActive])
 		b.Waiting = int(n[store.StateReady] + n[store.StateParked])
+	}
+	if b.Labels, err = r.BatchLabels(row.No); err != nil {
+		return nil, err
 	}
 	b.ETag = batchTag(b)
 	return b, nil
@@ -152,7 +156,7 @@ func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 		StartedBy: n.startedBy, ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.BatchPending, Total: int(row.Total), Queued: int(row.Total),
 		Concurrency: row.RequestedConcurrency, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
-		no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true,
+		no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true, Labels: row.Labels,
 	}
 	b.ETag = batchTag(b)
 	return b

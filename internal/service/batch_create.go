@@ -36,7 +36,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	if err != nil {
 		return nil, err
 	}
-	items, concurrency, err := s.readItems(r.Body)
+	items, concurrency, options, err := s.readItems(r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +51,14 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	row := store.Batch{
 		ID: newID[chargehand.BatchID](nowMs), Account: p.AccountNo, Environment: p.Environment,
 		Workflow: w.row.No, Revision: revision.No, Total: int64(len(items)), StartedBy: p.actor(),
-		RequestedConcurrency: int(concurrency), Concurrency: int(min(concurrency, int64(s.limits.Concurrency))),
+		Labels: options.labels, RequestedConcurrency: int(concurrency), Concurrency: int(min(concurrency, int64(s.limits.Concurrency))),
 	}
 	if err := s.checkReserve(); err != nil {
 		return nil, err
 	}
 	room, written := s.admission(p), false
 	defer func() { room.end(written) }()
-	rows, files, err := s.batchRows(ctx, p, &row, items, &room)
+	rows, files, err := s.batchRows(ctx, p, &row, items, options.startMs, &room)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 	if r.View.Wait > 0 {
 		return s.awaitBatch(ctx, p, row.ID, r.View)
 	}
-	b := freshBatch(&row, startNames{w.row.ID, nameOf(&revision), p.startedBy()}, r.View)
+	b := freshBatch(&row, startNames{w.row.ID, w.fullName(), nameOf(&revision), p.startedBy()}, r.View)
 	b.entries = make([]batchEntry, len(rows))
 	for i := range rows {
 		b.entries[i] = batchEntry{id: rows[i].ID, input: rows[i].Input, status: chargehand.Initial}
@@ -89,10 +89,10 @@ func (s *Service) createBatch(ctx context.Context, p *Principal, r *CreateBatch,
 
 // readItems reads the body of a batch. Codes: invalid_body, unknown_field, items_empty,
 // too_many_items.
-func (s *Service) readItems(body value.Value) (items []any, concurrency int64, err error) {
-	f, err := openBody(body, "items", "concurrency")
+func (s *Service) readItems(body value.Value) (items []any, concurrency int64, o startOptions, err error) {
+	f, err := openBody(body, "items", "concurrency", "labels", "delay", "delay_until")
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, o, err
 	}
 	list, ok := f.values["items"].([]any)
 	switch {
@@ -102,6 +102,7 @@ func (s *Service) readItems(body value.Value) (items []any, concurrency int64, e
 		f.wrongType("items", "an array of objects")
 	}
 	concurrency = f.positive("concurrency", defaultConcurrency)
+	o = startOptions{f.labels("labels"), f.startMs(s.now())}
 	if len(list) <= s.limits.BatchItems {
 		for i, item := range list {
 			if _, ok := item.(map[string]any); !ok && len(f.wrong) < maxFields {
@@ -111,16 +112,16 @@ func (s *Service) readItems(body value.Value) (items []any, concurrency int64, e
 	}
 	switch err := f.err(); {
 	case err != nil:
-		return nil, 0, err
+		return nil, 0, o, err
 	case len(list) == 0:
-		return nil, 0, chargehand.NewError(chargehand.CodeItemsEmpty, "A batch needs at least one item.",
+		return nil, 0, o, chargehand.NewError(chargehand.CodeItemsEmpty, "A batch needs at least one item.",
 			chargehand.FieldError{Pointer: "/items", Code: string(chargehand.CodeItemsEmpty), Detail: "The array is empty."})
 	case len(list) > s.limits.BatchItems:
 		detail := "A batch has at most " + strconv.Itoa(s.limits.BatchItems) + " items; this one has " + strconv.Itoa(len(list)) + "."
-		return nil, 0, chargehand.NewError(chargehand.CodeTooManyItems, detail,
+		return nil, 0, o, chargehand.NewError(chargehand.CodeTooManyItems, detail,
 			chargehand.FieldError{Pointer: "/items", Code: string(chargehand.CodeTooManyItems), Detail: detail})
 	}
-	return list, concurrency, nil
+	return list, concurrency, o, nil
 }
 
 // checkItems validates every item before anything starts. It ends when ctx does, because then the
@@ -146,7 +147,7 @@ const arenaBytes = 64 << 10
 
 // batchRows makes the rows of the executions, and by item the numbers of the files that the
 // items refer to. Codes: input_invalid (an item is too large), quota_exceeded.
-func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, items []any, room *admission) (rows []store.Execution, files map[int][]int64, err error) {
+func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, items []any, startMs int64, room *admission) (rows []store.Execution, files map[int][]int64, err error) {
 	rows = make([]store.Execution, len(items))
 	ids := newSequence(b.ID.Milli())
 	traced := span.Encode(ctx)
@@ -189,7 +190,10 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 		*row = store.Execution{
 			Account: b.Account, Environment: b.Environment, Workflow: b.Workflow, Revision: b.Revision, Machine: machine.Revision,
 			Item: int64(i), Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
-			Trace: traced, Starter: starter, StartedBy: p.actor(),
+			Trace: traced, Starter: starter, StartedBy: p.actor(), StartMs: startMs,
+		}
+		if startMs != 0 {
+			row.State = store.StateDelayed
 		}
 		ids.next(row.ID[:])
 		if err := room.take(ctx, amount{executions: 1, bytes: int64(len(data))}); err != nil {
@@ -202,6 +206,7 @@ func (s *Service) batchRows(ctx context.Context, p *Principal, b *store.Batch, i
 	if len(wrong) > 0 {
 		return nil, nil, chargehand.NewError(chargehand.CodeInputInvalid, wrong[0].Detail+".", wrong...)
 	}
+	b.LastItem = rows[len(rows)-1].ID
 	return rows, files, nil
 }
 
@@ -296,7 +301,11 @@ func (s *Service) createdBatch(ctx context.Context, p *Principal, found *store.I
 			return err
 		}
 		by, err := s.names.actor(r, row.StartedBy, s.now())
-		b = freshBatch(&row, startNames{workflow, revision, by}, v)
+		if err != nil {
+			return err
+		}
+		row.Labels, err = r.BatchLabels(row.No)
+		b = freshBatch(&row, startNames{workflow: workflow, revision: revision, startedBy: by}, v)
 		return err
 	})
 	return b, err

@@ -41,6 +41,9 @@ type currentWorkflow struct {
 	reading   atomic.Bool // a request reads it again
 }
 
+// fullName is namespace/name.
+func (w *currentWorkflow) fullName() string { return w.row.Namespace + "/" + w.row.Name }
+
 // revision is what a start without `version` runs: in live the published one, in test the
 // most recently applied draft, else the published one.
 func (w *currentWorkflow) revision(env chargehand.Environment) (store.Revision, bool) {

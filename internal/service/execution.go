@@ -46,11 +46,11 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 	if err != nil {
 		return nil, err
 	}
-	f, err := openBody(r.Body, "input")
+	f, err := openBody(r.Body, "input", "labels", "delay", "delay_until")
 	if err != nil {
 		return nil, err
 	}
-	input := f.object("input")
+	input, labels, startMs := f.object("input"), f.labels("labels"), f.startMs(s.now())
 	if err := f.err(); err != nil {
 		return nil, err
 	}
@@ -69,10 +69,11 @@ func (s *Service) create(ctx context.Context, p *Principal, r *CreateExecution, 
 		Row: store.Execution{
 			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
 			Workflow: w.row.No, Revision: revision.No, Trace: span.Encode(ctx), Starter: starter, StartedBy: p.actor(),
+			Labels: labels, StartMs: startMs,
 		},
 		Plan: compiled, Input: input,
 	}
-	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision), p.startedBy()}, c, r.View)
+	return s.start(ctx, p, &start, startNames{w.row.ID, w.fullName(), nameOf(&revision), p.startedBy()}, c, r.View)
 }
 
 // checkInput validates input against the workflow's schema. Codes: input_invalid.
@@ -137,6 +138,7 @@ func inWords(wrong []chargehand.FieldError) string {
 // startNames is what the answer to a start shows beside the row.
 type startNames struct {
 	workflow  chargehand.WorkflowID
+	name      string // of the workflow: namespace/name
 	revision  revisionName
 	startedBy Actor
 }
@@ -183,7 +185,7 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 	if v.Wait > 0 {
 		return s.awaitExecution(ctx, p, row.ID, v)
 	}
-	return s.fresh(&row, n), nil
+	return s.fresh(&row, start.Row.Labels, n), nil
 }
 
 // packInput makes the payload of the input, with references to known files made relative, if there is room for it.
@@ -308,7 +310,11 @@ func (s *Service) created(ctx context.Context, p *Principal, found *store.Idempo
 		if err == nil && !p.seesStarted(n.workflow, row.StartedBy) {
 			err = executionNotFound()
 		}
-		e = s.fresh(&row, n)
+		if err != nil {
+			return err
+		}
+		labels, err := r.Labels([]store.Execution{row})
+		e = s.fresh(&row, labels[row.No], n)
 		return err
 	})
 	return e, err
@@ -316,6 +322,9 @@ func (s *Service) created(ctx context.Context, p *Principal, found *store.Idempo
 
 func (s *Service) startNames(r *store.Reader, row *store.Execution) (n startNames, err error) {
 	if n.workflow, err = s.names.workflow(r, row.Workflow); err == nil {
+		n.name, err = s.names.workflowName(r, row.Workflow)
+	}
+	if err == nil {
 		n.revision, err = s.names.revision(r, row.Revision)
 	}
 	if err == nil {
@@ -325,11 +334,15 @@ func (s *Service) startNames(r *store.Reader, row *store.Execution) (n startName
 }
 
 // fresh shows an execution as it was when it was accepted.
-func (s *Service) fresh(row *store.Execution, n startNames) *Execution {
+func (s *Service) fresh(row *store.Execution, labels []store.Label, n startNames) *Execution {
 	e := &Execution{
 		ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.Initial, Phase: chargehand.Pending, RetryOf: row.RetryOf, CreatedAt: row.ID.Time(),
-		StartedBy: n.startedBy, revisionNo: row.Revision,
+		StartedBy: n.startedBy, revisionNo: row.Revision, WorkflowName: n.name, Title: n.revision.title, Labels: labels,
+		Cause: causeOf(row),
+	}
+	if row.StartMs > row.ID.Milli() {
+		e.WaitingFor = &WaitingFor{Kind: "timer", Until: atMs(row.StartMs)}
 	}
 	e.ETag = executionTag(e, s.now())
 	return e
@@ -479,6 +492,14 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	if _, err := openBody(r.Body); err != nil {
 		return nil, err
 	}
+	labels := map[int64][]store.Label{}
+	err = s.view(ctx, func(reader *store.Reader) (err error) {
+		labels, err = reader.Labels([]store.Execution{original})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	input, err := s.unpack(ctx, original.Input)
 	if err != nil {
 		return nil, err
@@ -490,7 +511,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	start := engine.Start{Row: store.Execution{
 		ID: newID[chargehand.ExecutionID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
 		Workflow: w.row.No, Revision: revision.No, Input: original.Input, RetryOf: original.ID,
-		Trace: span.Encode(ctx), Starter: starter, StartedBy: p.actor(),
+		Trace: span.Encode(ctx), Starter: starter, StartedBy: p.actor(), Labels: labels[original.No],
 	}}
 	if start.Input, err = parseStored(input); err != nil {
 		return nil, err
@@ -511,7 +532,7 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 			Kind: "execution", ID: r.Execution.String(), Name: w.row.Namespace + "/" + w.row.Name,
 		}, changes)
 	}
-	return s.start(ctx, p, &start, startNames{w.row.ID, nameOf(&revision), p.startedBy()}, c, r.View)
+	return s.start(ctx, p, &start, startNames{w.row.ID, w.fullName(), nameOf(&revision), p.startedBy()}, c, r.View)
 }
 
 // Execution is one execution as it is read. In lists Output is nil.
@@ -525,6 +546,17 @@ type Execution struct {
 	Phase           chargehand.Phase
 	Batch           chargehand.BatchID     // zero: none
 	RetryOf         chargehand.ExecutionID // zero: none
+	WorkflowName    string                 // namespace/name
+	Title           string                 // of the revision; empty: none
+	ItemID          string                 // empty: none
+	Labels          []store.Label          // by name
+	Cause           Cause
+	Parent          chargehand.ExecutionID // zero: none
+	Root            chargehand.ExecutionID // zero: none
+	RetainedUntil   time.Time              // zero: it has not ended, or its batch has not
+	WaitingFor      *WaitingFor            // nil: for nothing
+	Attempting      *Attempting            // nil: no attempt is delayed for long
+	Input           []byte                 // JSON; nil where it was not asked for
 	StartedBy       Actor
 	CreatedAt       time.Time
 	StartedAt       time.Time // zero: not yet

@@ -64,7 +64,7 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 				return err
 			}
 		}
-		return nil
+		return s.completeAll(r, found)
 	})
 	if err != nil {
 		return nil, err

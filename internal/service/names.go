@@ -15,6 +15,7 @@ const maxNames = 10_000
 // names turns internal numbers into what callers see. What it remembers never changes, but for the names of actors.
 type names struct {
 	workflows memo[chargehand.WorkflowID]
+	fullNames memo[string] // namespace/name
 	revisions memo[revisionName]
 	batches   memo[chargehand.BatchID]
 	actors    memo[knownActor]
@@ -80,6 +81,14 @@ func (n *names) workflow(r *store.Reader, no int64) (chargehand.WorkflowID, erro
 	return n.workflows.get(no, func() (chargehand.WorkflowID, error) {
 		row, err := r.WorkflowByNo(no)
 		return row.ID, err
+	})
+}
+
+// workflowName is namespace/name.
+func (n *names) workflowName(r *store.Reader, no int64) (string, error) {
+	return n.fullNames.get(no, func() (string, error) {
+		row, err := r.WorkflowByNo(no)
+		return row.Namespace + "/" + row.Name, err
 	})
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"hash/crc32"
 	"strconv"
 	"time"
 
@@ -93,6 +94,10 @@ type snapshot struct {
 	batch   chargehand.BatchID
 	outcome store.Outcome
 	files   []store.File // the result files; none: output.json
+
+	labels        []store.Label
+	parent, root  chargehand.ExecutionID // zero: none
+	retainedUntil time.Time
 }
 
 // readExecution reads and shows one execution with its output.
@@ -101,6 +106,11 @@ func (s *Service) readExecution(ctx context.Context, v View, find func(*store.Re
 	err := s.view(ctx, func(r *store.Reader) (err error) {
 		if x.row, err = find(r); err == nil {
 			err = s.complete(r, &x)
+		}
+		if err == nil {
+			one := []snapshot{x}
+			err = s.completeAll(r, one)
+			x = one[0]
 		}
 		return err
 	})
@@ -113,6 +123,9 @@ func (s *Service) readExecution(ctx context.Context, v View, find func(*store.Re
 	}
 	if err == nil && x.row.Status == chargehand.Finished {
 		e.Output, err = s.showOutput(ctx, &x, v)
+	}
+	if err == nil {
+		e.Input, err = s.showInput(ctx, &x.row, v)
 	}
 	return e, err
 }
@@ -161,6 +174,7 @@ func (s *Service) show(x *snapshot, v View) (*Execution, error) {
 		CreatedAt: row.ID.Time(), StartedAt: atMs(row.StartedMs), FinishedAt: atMs(row.FinishedMs),
 		StartedBy: x.names.startedBy, revisionNo: row.Revision,
 	}
+	e.about(x)
 	now := s.now()
 	e.ETag = executionTag(e, now)
 	switch {
@@ -225,6 +239,16 @@ func (s *Service) showOutput(ctx context.Context, x *snapshot, v View) ([]byte, 
 func executionTag(e *Execution, now time.Time) string {
 	tag := make([]byte, 0, 40)
 	tag = append(tag, 'a'+byte(e.Status), 'a'+byte(e.Phase))
+	if w := e.WaitingFor; w != nil {
+		tag = strconv.AppendInt(append(append(tag, '-'), w.Kind...), milliOf(w.Until), 36)
+		tag = append(tag, w.Task...)
+		for _, name := range w.Types { // they may hold anything
+			tag = strconv.AppendUint(append(tag, '-'), uint64(crc32.ChecksumIEEE([]byte(name))), 36)
+		}
+	}
+	if a := e.Attempting; a != nil {
+		tag = strconv.AppendInt(append(tag, '-'), milliOf(a.NextAt), 36)
+	}
 	for _, n := range [...]int64{milliOf(e.StartedAt), milliOf(e.FinishedAt), now.UnixMilli() / linkHalf.Milliseconds()} {
 		tag = strconv.AppendInt(append(tag, '-'), n, 36)
 	}

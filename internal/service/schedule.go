@@ -25,6 +25,7 @@ func (s *Service) StartFiring(ctx context.Context, r schedule.Firing) error {
 		Row: store.Execution{
 			ID: newID[chargehand.ExecutionID](s.nowMs()), Account: row.Account, Environment: chargehand.Live,
 			Workflow: row.Workflow, Revision: row.Revision, Trace: span.Encode(ctx), Starter: r.Starter,
+			Cause: r.Cause,
 		},
 		Plan: r.Plan, Input: r.Input,
 	}

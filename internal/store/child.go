@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"github.com/chargehand/chargehand"
 )
 
 // ChildState says what is still to be done between an execution and the one that started it. Numbers are stored.
@@ -119,6 +121,19 @@ func scanChild(row Row, c *Child) {
 // parent nor children.
 func (r *Reader) ChildByExecution(no int64) (Child, error) {
 	return readOne(r, "read child", selectChild+` WHERE execution = ?1`, scanChild, no)
+}
+
+// Family is the parent and the root of an execution that another one has started; zero: it is gone.
+func (r *Reader) Family(no int64) (parent, root chargehand.ExecutionID, err error) {
+	err = r.one(`SELECT p.id, t.id FROM child c LEFT JOIN execution p ON p.no = c.parent LEFT JOIN execution t ON t.no = c.root
+ WHERE c.execution = ?1`, func(row Row) {
+		scanID(row, 0, &parent)
+		scanID(row, 1, &root)
+	}, no)
+	if err != nil {
+		return parent, root, fmt.Errorf("read family: %w", err)
+	}
+	return parent, root, nil
 }
 
 // UnfinishedInTree is the number of executions of a tree, its root included, that have not ended; 0 if there is no such

@@ -22,6 +22,9 @@ const (
 	StateDelayed ExecutionState = 5
 )
 
+// Begun reports whether a state is one of executions that have begun and not ended: they have a machine.
+func (s ExecutionState) Begun() bool { return s == StateReady || s == StateActive || s == StateParked }
+
 // Execution is the row of an execution: small and updated often. What is written once at
 // the end is in Outcome.
 type Execution struct {

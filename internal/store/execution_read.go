@@ -146,10 +146,11 @@ type QueuedWorkflow struct {
 	Workflow    int64
 }
 
-// QueuedWorkflows counts the queued singles of each workflow that has some. It reads all of them: for recovery.
+// QueuedWorkflows counts the queued singles of each workflow that has some, without those that were delayed: they
+// take no place in the queue. It reads all of them: for recovery.
 func (r *Reader) QueuedWorkflows() (map[QueuedWorkflow]int64, error) {
 	counts := map[QueuedWorkflow]int64{}
-	err := r.c.Query(`SELECT account, environment, workflow, COUNT(*) FROM execution WHERE state = 1 AND batch = 0
+	err := r.c.Query(`SELECT account, environment, workflow, SUM(CASE WHEN start_ms = 0 THEN 1 ELSE 0 END) FROM execution WHERE state = 1 AND batch = 0
  GROUP BY account, environment, workflow`, func(row Row) error {
 		counts[QueuedWorkflow{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2)}] = row.Int(3)
 		return nil

@@ -60,6 +60,7 @@ type Engine struct {
 	batchesInDoubt sync.Map
 	canceller      *childCanceller
 	trees          trees
+	delays         engine.Delays
 
 	requests background.Drain // calls of the public methods
 	work     background.Drain // goroutines that drive, schedule and run activities
@@ -109,12 +110,16 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.reader = eventstream.NewReader(c.Store, c.Blobs)
 	e.matcher = e.newMatcher()
 	e.wakeups.drained = e.matcher.Notify
+	e.delays = engine.Delays{
+		Store: c.Store, Log: e.log, NowMs: e.nowMs, Released: e.released, Woken: make(chan struct{}, 1), Alone: true,
+	}
 	if err := e.recover(ctx); err != nil {
 		_ = e.services.Stop(ctx) // none has started
 		e.cancelAll()
 		return nil, fmt.Errorf("recover executions: %w", err)
 	}
 	e.services.Start("timers", func(ctx context.Context) { e.timers.run(ctx, e.logError("read timers")) })
+	e.services.Start("delayed executions", e.delays.Run)
 	e.services.Start("event matcher", e.matcher.Run)
 	e.recoverChildren()
 	e.ready.Store(true)

@@ -120,7 +120,7 @@ func (e *Engine) resolveStart(d inDoubtStart, row *store.Execution) {
 	case row.State == store.StateEnded:
 		e.slots.release(d.lease)
 		e.endedInDoubt(*row)
-	case row.State == store.StateQueued:
+	case !row.State.Begun():
 		e.slots.release(d.lease)
 	default:
 		e.goWork(func() { e.send(row.No, message{kind: recheckStart, lease: d.lease}) })

@@ -45,7 +45,7 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 			return err
 		}
 		row, err = tx.ExecutionByNo(inst.no)
-		if err == nil && row.State != store.StateEnded && row.State != store.StateQueued {
+		if err == nil && row.State.Begun() {
 			h, err = readHistory(tx, inst.no)
 		}
 		return err
@@ -100,7 +100,7 @@ func (e *Engine) release(inst *instance) {
 
 // revive builds the machine from checkpoint and journal, and finds the commands in flight.
 func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
-	if inst.row.State == store.StateQueued { // the only event that it can get here is its cancellation
+	if !inst.row.State.Begun() { // the only event that it can get here is its cancellation
 		inst.machine = machine.New(nil, e.identity(&inst.row, nil))
 		return nil
 	}

@@ -61,7 +61,7 @@ func (e *Engine) prepare(s *writeSet) error {
 			return err
 		}
 	}
-	if inst.row.State == store.StateEnded || inst.row.State == store.StateQueued && s.finish == nil && !s.begin {
+	if inst.row.State == store.StateEnded || !inst.row.State.Begun() && s.finish == nil && !s.begin {
 		s.idle = true
 		return nil
 	}

@@ -83,6 +83,7 @@ func (e *Engine) BatchReady(batch int64) {
 			q, err := e.batchQueue(batch)
 			if err == nil {
 				e.slots.notifyQueued(q)
+				e.delays.Wake() // its items may be delayed
 				return true
 			}
 			e.log.Error("read a batch that is ready", "batch", batch, "error", err)

@@ -17,6 +17,9 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 		return store.Execution{}, store.ErrUnavailable
 	}
 	defer e.requests.Leave()
+	if start.Row.StartMs > e.nowMs() {
+		return e.startDelayed(ctx, start)
+	}
 	row := start.Row
 	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0

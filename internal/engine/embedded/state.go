@@ -32,8 +32,10 @@ func (e *Engine) decideState(s *writeSet) error {
 			s.row.State = store.StateReady
 		}
 	}
+	s.row.Waits = engine.WaitsOf(inst.machine, inst.timeMs, inst.row.Waits, inst.secrets)
 	s.awaitsLease = s.row.State == store.StateReady && (inst.row.State != store.StateReady || inst.inDoubt)
-	s.stateChanged = s.row.Status != inst.row.Status || s.row.Phase != inst.row.Phase || s.row.State != inst.row.State
+	s.stateChanged = s.row.Status != inst.row.Status || s.row.Phase != inst.row.Phase || s.row.State != inst.row.State ||
+		!engine.SameWaits(s.row.Waits, inst.row.Waits)
 	authoritative := inst.seq/e.limits.JournalEvents != s.fromSeq/e.limits.JournalEvents
 	due := s.row.State == store.StateParked || inst.computeTime > maxReplay ||
 		inst.sinceCheckpoint >= e.limits.ReplayEvents

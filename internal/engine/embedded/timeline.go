@@ -32,7 +32,7 @@ func (e *Engine) readTimeline(ctx context.Context, executionNo int64) ([]machine
 		return err
 	})
 	row := &stored.Row
-	if err != nil || row.State == store.StateQueued {
+	if err != nil || row.State != store.StateEnded && !row.State.Begun() {
 		return nil, false, err
 	}
 	p, err := e.plan(ctx, row.Revision)

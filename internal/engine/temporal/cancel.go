@@ -99,7 +99,7 @@ func (c *canceller) endRow(tx *store.Tx, no int64, phase chargehand.Phase, fault
 // message.
 func (c *canceller) cancelExecution(tx *store.Tx, no int64, reason string) (done cancelled, err error) {
 	done, err = c.endRow(tx, no, chargehand.Cancelled, engine.CancelledFault(reason))
-	if err != nil || done.row.State == store.StateQueued {
+	if err != nil || done.row.State != store.StateEnded && !done.row.State.Begun() {
 		return done, err
 	}
 	message := store.OutboxMessage{

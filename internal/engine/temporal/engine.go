@@ -75,6 +75,7 @@ type Engine struct {
 	watchers    *watchers
 	matcher     *eventstream.Matcher
 	workerCount *workerCount
+	delays      engine.Delays
 	services    *background.Group // all but the relay
 	stats       counters
 	stopping    atomic.Bool
@@ -107,8 +108,12 @@ func New(c Config) *Engine {
 	e.reconciler = newReconciler(reconcilerConfig{
 		Store: c.Store, Remote: reached, Canceller: e.canceller, Node: uuid.New(), Verify: c.Verify, Log: c.Log, Now: c.Now,
 	})
+	e.delays = engine.Delays{
+		Store: c.Store, Log: c.Log, NowMs: func() int64 { return c.Now().UnixMilli() }, Released: e.released, Woken: make(chan struct{}, 1),
+	}
 	e.workerCount = newWorkerCount(reached.workers, c.Log)
 	e.services.Start("dispatcher", e.dispatcher.run)
+	e.services.Start("delayed executions", e.delays.Run)
 	e.services.Start("event matcher", e.matcher.Run)
 	e.services.Start("reconciler", e.reconciler.run)
 	e.services.Start("watchers", e.watchers.run)
@@ -159,7 +164,9 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 		row.Machine = machine.Revision
 		row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 		row.StartedMs, row.FinishedMs = 0, 0
-		if row.Batch == 0 {
+		if row.StartMs > e.config.Now().UnixMilli() {
+			row.State = store.StateDelayed
+		} else if row.Batch == 0 {
 			full, err := tx.QueuedAtLeast(row.Queue(), e.config.QueuedPerWorkflow)
 			if err != nil {
 				return err
@@ -181,8 +188,19 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 		return store.Execution{}, err
 	}
 	e.stats.accepted.Add(1)
-	e.dispatcher.notify(row.Account)
+	if row.State == store.StateDelayed {
+		e.delays.Wake()
+	} else {
+		e.dispatcher.notify(row.Account)
+	}
 	return row, nil
+}
+
+// released lets delayed executions start that were queued.
+func (e *Engine) released(list []store.Released) {
+	for _, r := range list {
+		e.dispatcher.notify(r.Queue.Account)
+	}
 }
 
 // BatchReady implements engine.Engine.

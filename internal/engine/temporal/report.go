@@ -28,6 +28,7 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 	if err != nil {
 		return stateAnswer{}, err
 	}
+	s.Waits.Kind = s.Waiting
 	var now store.Reported
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
 		row, err := rowOf(&tx.Reader, s.No, s.Execution)
@@ -42,7 +43,7 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 		if err != nil {
 			return err
 		}
-		now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs(), store.Waits{})
+		now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs(), s.Waits)
 		return err
 	})
 	if err != nil {

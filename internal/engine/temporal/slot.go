@@ -6,6 +6,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // slots is what a run knows about its slot (DESIGN.md "Slots"). At most one state report is in flight; the next one
@@ -32,8 +34,9 @@ func (r *run) reportState() {
 	s.number++
 	s.held, s.asked = false, needs
 	s.setPhase(r)
+	waits := engine.WaitsOf(r.machine, r.timeMs, store.Waits{}, r.secrets)
 	s.reporting = r.write(reportType, stateReport{
-		Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase,
+		Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase, Waiting: waits.Kind, Waits: waits,
 	})
 }
 

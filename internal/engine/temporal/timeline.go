@@ -39,7 +39,7 @@ func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Ent
 		}
 		before = now
 	}
-	if err != nil || now.Row.State == store.StateQueued {
+	if err != nil || now.Row.State != store.StateEnded && !now.Row.State.Begun() {
 		return nil, false, err
 	}
 	if now.Row.State != store.StateEnded {
@@ -83,7 +83,7 @@ func (e *Engine) record(ctx context.Context, no int64, to *engine.StoredTimeline
 
 // liveTimeline asks the workflow of an execution that continues. Nil: no one answers.
 func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) []byte {
-	if row.State == store.StateEnded || row.State == store.StateQueued {
+	if !row.State.Begun() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTime)

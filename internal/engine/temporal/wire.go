@@ -5,6 +5,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // Names in Temporal. They are in histories: they never change.
@@ -160,6 +161,9 @@ type stateReport struct {
 	Number int64  `json:"number"` // ascending in an execution
 	Slot   bool   `json:"slot"`   // asks for a slot; otherwise gives it back
 	Phase  string `json:"phase"`
+	// Waits is what the execution waits for, as store.Waits is encoded; Waiting is its kind.
+	Waiting store.WaitKind `json:"waiting,omitempty"`
+	Waits   store.Waits    `json:"waits,omitzero"`
 }
 
 // stateAnswer is the result of reportState. Granted: the execution has a slot.
