@@ -131,6 +131,13 @@ func (t *Tx) insertExecution(e *Execution, bytes int64) error {
 			return err
 		}
 	}
+	if e.Waits.Kind != 0 || e.Waits.Attempt != nil { // what is sealed names the number of its row
+		err := t.c.Send("insert waits", `UPDATE execution SET parked = ?2, waits = ?3 WHERE no = ?1`,
+			no, int64(e.Waits.Kind), t.seal(kindWaits, rowKey{no}, e.Waits.encode()))
+		if err != nil {
+			return err
+		}
+	}
 	for _, l := range e.Labels {
 		err := t.c.Send("insert label", `INSERT INTO label (execution, account, environment, name, value, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
 			no, e.Account, int64(e.Environment), l.Name, l.Value, e.ID[:])

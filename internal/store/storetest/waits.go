@@ -17,6 +17,12 @@ var waitsTests = map[string]func(*fixture){
 }
 
 func waitsWritten(f *fixture) {
+	parked := f.execution(startMs)
+	parked.State, parked.Waits = store.StateParked, store.Waits{Kind: store.WaitTimer, UntilMs: startMs + 3}
+	f.insert(&parked)
+	if got := f.byNo(parked.No).Waits; !reflect.DeepEqual(got, parked.Waits) {
+		f.Errorf("inserted %+v, want %+v", got, parked.Waits)
+	}
 	no := f.inserted()
 	want := store.Waits{Kind: store.WaitTimer, UntilMs: startMs + 9, Attempt: &store.Attempt{Reference: "/do/0/a", Number: 2, Of: 5, NextMs: startMs + 7}}
 	f.update(func(tx *store.Tx) error {
