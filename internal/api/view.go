@@ -140,7 +140,7 @@ type cause struct {
 
 type waitingFor struct {
 	Kind   string       `json:"kind" enum:"person,child,event,retry,timer,slot" doc:"A person, an execution that it has started, an event, the next attempt, a time, or a free slot."`
-	Until  moment       `json:"until,omitempty" doc:"When it goes on, if that is known."`
+	Until  moment       `json:"until,omitempty" doc:"When it continues, if that is known."`
 	Task   string       `json:"task_id,omitempty" doc:"The human task."`
 	Filter *eventFilter `json:"filter,omitempty" doc:"Which events it waits for. Left out where the workflow uses secrets."`
 }

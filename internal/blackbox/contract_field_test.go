@@ -27,14 +27,15 @@ var (
 		"id": isUUID, "workflow_id": isUUID, "status": executionStatus, "created_at": isMoment, "results": orNull(isList),
 		"phase": executionPhase, "workflow_version": isText, "revision": isCount, "environment": oneOf("live", "test"),
 		"error?": isObject, "batch_id?": isUUID, "started_at?": isMoment, "finished_at?": isMoment, "output?": isAny, "retry_of?": isUUID,
-		"started_by?": isStarter,
+		"started_by?": isStarter, "workflow": isText, "title?": isText, "cause": isObject, "labels?": isObject, "item_id?": isText,
+		"parent_id?": isUUID, "root_id?": isUUID, "retained_until?": isMoment, "waiting_for?": isObject, "attempting?": isObject, "input?": isObject,
 	}
 	batchShape = shape{
 		"batch_id": isUUID, "id": isUUID, "workflow_id": isUUID, "status": oneOf("pending", "running", "completed", "failed"),
 		"total": isCount, "completed": isCount, "failed": isCount, "cancelled": isCount, "running": isCount, "waiting": isCount, "queued": isCount,
 		"executions?": isList, "started_at?": isMoment, "completed_at?": isMoment, "created_at": isMoment,
 		"concurrency": isCount, "effective_concurrency": isCount, "workflow_version": isText, "revision": isCount, "environment": oneOf("live", "test"),
-		"started_by?": isStarter,
+		"started_by?": isStarter, "labels?": isObject,
 	}
 	entryShape = shape{
 		"execution_id": isUUID, "inputs": isObject, "status": executionStatus, "phase": executionPhase,
@@ -109,6 +110,7 @@ func testCreationFields(t *testing.T, s *server, workflow string) {
 	executionShape.but(shape{
 		"execution_id": isUUID, "status": oneOf("initial"), "results": isNull, "phase": oneOf("pending"),
 		"error": nil, "output": nil, "started_at": nil, "finished_at": nil, "batch_id": nil, "retry_of": nil,
+		"retained_until": nil, "waiting_for": nil, "input": nil,
 	}).verify(t, "creation", a.JSON)
 	e := a.Object()
 	if e["id"] != e["execution_id"] || e["workflow_id"] != workflow {
@@ -138,7 +140,7 @@ func testFinishedFields(t *testing.T, s *server, workflow string) {
 	e := finish(t, s, begin(t, s, workflow, `{"a":[1,"x",null]}`))
 	executionShape.but(shape{
 		"status": oneOf("finished"), "results": isList, "started_at": isMoment, "finished_at": isMoment, "output": isObject,
-		"phase": oneOf("completed"), "environment": oneOf("live"), "error": nil, "batch_id": nil, "retry_of": nil,
+		"phase": oneOf("completed"), "environment": oneOf("live"), "retained_until": isMoment, "input": isObject, "waiting_for": nil, "error": nil, "batch_id": nil, "retry_of": nil,
 	}).verify(t, "finished execution", e)
 	if len(list(e["results"])) == 0 {
 		t.Error("results of a finished execution are empty")

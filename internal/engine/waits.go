@@ -9,7 +9,7 @@ import (
 )
 
 // LongDelay is the shortest delay of a retry that is written into the row of its execution. Shorter ones are over
-// before somebody looks.
+// before a reader could look.
 const LongDelay = 5 * time.Second
 
 var waitKinds = map[machine.WaitKind]store.WaitKind{

@@ -18,7 +18,7 @@ type Cause struct {
 // WaitingFor is what an execution waits for: the most blocking one of all.
 type WaitingFor struct {
 	Kind  string    // person, child, event, retry, timer or slot
-	Until time.Time // zero: nobody knows
+	Until time.Time // zero: that is not known
 	Task  string    // id of the human task
 	Types []string  // of the events
 }
@@ -73,7 +73,7 @@ func attempting(row *store.Execution) *Attempting {
 	return &Attempting{Reference: a.Reference, Attempt: a.Number, Of: a.Of, NextAt: atMs(a.NextMs)}
 }
 
-// completeAll reads what belongs to rows beside their outcomes: labels, families, and until when they are kept.
+// completeAll reads what belongs to rows beside their outcomes: labels, trees, and until when they are kept.
 func (s *Service) completeAll(r *store.Reader, list []snapshot) error {
 	rows := make([]store.Execution, len(list))
 	for i := range list {
@@ -88,7 +88,7 @@ func (s *Service) completeAll(r *store.Reader, list []snapshot) error {
 		x := &list[i]
 		x.labels = labels[x.row.No]
 		if x.row.Root != 0 {
-			if x.parent, x.root, err = r.Family(x.row.No); err != nil && !errors.Is(err, store.ErrNotFound) {
+			if x.parent, x.root, err = r.Ancestors(x.row.No); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 		}

@@ -123,15 +123,15 @@ func (r *Reader) ChildByExecution(no int64) (Child, error) {
 	return readOne(r, "read child", selectChild+` WHERE execution = ?1`, scanChild, no)
 }
 
-// Family is the parent and the root of an execution that another one has started; zero: it is gone.
-func (r *Reader) Family(no int64) (parent, root chargehand.ExecutionID, err error) {
+// Ancestors is the parent and the root of an execution that another one has started; zero: it is gone.
+func (r *Reader) Ancestors(no int64) (parent, root chargehand.ExecutionID, err error) {
 	err = r.one(`SELECT p.id, t.id FROM child c LEFT JOIN execution p ON p.no = c.parent LEFT JOIN execution t ON t.no = c.root
  WHERE c.execution = ?1`, func(row Row) {
 		scanID(row, 0, &parent)
 		scanID(row, 1, &root)
 	}, no)
 	if err != nil {
-		return parent, root, fmt.Errorf("read family: %w", err)
+		return parent, root, fmt.Errorf("read ancestors: %w", err)
 	}
 	return parent, root, nil
 }

@@ -276,7 +276,8 @@ type Reported struct {
 
 // ReportState changes state and phase if number is above that of the last report
 // and the execution is not final, and reports what the row says then. Called again
-// with the same number it changes nothing. waits is what it waits for from now on. wakeMs orders executions that become StateReady.
+// with the same number it changes nothing. waits is what it waits for from now on. wakeMs orders executions that
+// become StateReady.
 func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, wakeMs int64, waits Waits) (Reported, error) {
 	if state == StateEnded || state == StateQueued {
 		return Reported{}, errors.New("report state: an execution neither ends nor is queued by a report")

@@ -60,7 +60,7 @@
 //	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
 //	subscription  Subscriptions WokenSubscriptions UnreadEvents FilterKinds SubscriptionFilters
 //	              CountSubscriptions
-//	child         ChildByExecution Family OpenChildren UnfinishedInTree DueChildren
+//	child         ChildByExecution Ancestors OpenChildren UnfinishedInTree DueChildren
 //	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
 //	sink          SinkStreams
 //	audit log     ListAudit

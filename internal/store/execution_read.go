@@ -146,8 +146,8 @@ type QueuedWorkflow struct {
 	Workflow    int64
 }
 
-// QueuedWorkflows counts the queued singles of each workflow that has some, without those that were delayed: they
-// take no place in the queue. It reads all of them: for recovery.
+// QueuedWorkflows counts the queued singles of each workflow that has some, without those that were delayed: the
+// bound of the queue does not count them. It reads all of them: for recovery.
 func (r *Reader) QueuedWorkflows() (map[QueuedWorkflow]int64, error) {
 	counts := map[QueuedWorkflow]int64{}
 	err := r.c.Query(`SELECT account, environment, workflow, SUM(CASE WHEN start_ms = 0 THEN 1 ELSE 0 END) FROM execution WHERE state = 1 AND batch = 0

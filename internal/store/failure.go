@@ -16,8 +16,8 @@ type FaultMarks struct {
 	Hash int64  // of NormalDetail
 }
 
-// faultMarks reads the marks of a fault (Outcome.Fault). Where faults are sealed, the hash does not tell those who guess
-// the detail that it is of.
+// faultMarks reads the marks of a fault (Outcome.Fault). Where faults are sealed, the hash does not tell those who
+// guess the detail that it is of.
 func (r *Reader) faultMarks(fault []byte) FaultMarks {
 	var f struct{ Code, Instance, Detail string }
 	_ = json.Unmarshal(fault, &f) // a fault that cannot be read has no marks

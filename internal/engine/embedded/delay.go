@@ -9,7 +9,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// startDelayed accepts an execution that is to start later: it is a row until then. It takes no place in its queue.
+// startDelayed accepts an execution that is to start later: it is a row until then. The bound of the queue does not
+// count it.
 func (e *Engine) startDelayed(ctx context.Context, start engine.Start) (store.Execution, error) {
 	var row store.Execution
 	err := e.store.Update(ctx, func(tx *store.Tx) error {

@@ -70,7 +70,7 @@ func (e *Engine) dispatch(s *writeSet) {
 
 // leftQueue notes that an execution is no longer queued.
 func (e *Engine) leftQueue(inst *instance, before *store.Execution, scheduled bool) {
-	if before.Batch == 0 && before.StartMs == 0 { // delayed ones take no place in the queue
+	if before.Batch == 0 && before.StartMs == 0 { // the bound of the queue counts none that were delayed
 		e.queued.leave(before.Queue())
 	}
 	if !scheduled {
