@@ -60,10 +60,6 @@ type (
 		Before any `json:"before" doc:"The value before; null: there was none."`
 		After  any `json:"after" doc:"The value since; null: there is none."`
 	}
-	auditPage struct {
-		Data   []auditEntry `json:"data" nullable:"false"`
-		Cursor *string      `json:"cursor" nullable:"true"`
-	}
 )
 
 // maxAuditID bounds the ids that the audit log is asked for; the longest are names of secrets.

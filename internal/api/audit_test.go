@@ -39,9 +39,9 @@ func TestEveryChangeIsAudited(t *testing.T) {
 // TestAuditLogAsLines: an export follows the cursor to its end.
 func TestAuditLogAsLines(t *testing.T) {
 	var asked []service.ListAudit
-	s := newServer(t, &fake{listAudit: func(q service.ListAudit) (*service.AuditPage, error) {
+	s := newServer(t, &fake{listAudit: func(q service.ListAudit) (*service.Page[service.AuditEntry], error) {
 		asked = append(asked, q)
-		page := &service.AuditPage{Data: []service.AuditEntry{fixtureAudit()}}
+		page := &service.Page[service.AuditEntry]{Data: []service.AuditEntry{fixtureAudit()}}
 		if q.Cursor.IsZero() {
 			page.Cursor = cursor1()
 		}

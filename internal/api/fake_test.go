@@ -40,7 +40,7 @@ type fake struct {
 	openFile        func() (*service.File, io.ReadSeekCloser, error)
 	openLink        func(service.Link) (*service.File, io.ReadSeekCloser, error)
 	createKey       func(service.CreateKey) (*service.Key, bool, error)
-	listAudit       func(service.ListAudit) (*service.AuditPage, error)
+	listAudit       func(service.ListAudit) (*service.Page[service.AuditEntry], error)
 	putSecret       func(name string, body value.Value) (*service.Secret, bool, error)
 	publishEvents   func(service.PublishEvents) (bool, error)
 }
@@ -277,8 +277,8 @@ func (f *fake) DeleteWorkflow(context.Context, *service.Principal, chargehand.Wo
 	return f.fail
 }
 
-func (f *fake) ListVersions(context.Context, *service.Principal, chargehand.WorkflowID, int, service.Cursor) (*service.VersionPage, error) {
-	return or(f, &service.VersionPage{Data: []service.Version{*fixtureVersion()}, Cursor: cursor1()})
+func (f *fake) ListVersions(context.Context, *service.Principal, chargehand.WorkflowID, int, service.Cursor) (*service.Page[service.Version], error) {
+	return or(f, &service.Page[service.Version]{Data: []service.Version{*fixtureVersion()}, Cursor: cursor1()})
 }
 
 func (f *fake) GetVersion(context.Context, *service.Principal, chargehand.WorkflowID, string, int64) (*service.Version, error) {
@@ -491,8 +491,8 @@ func fixtureGrant() service.Grant {
 	}
 }
 
-func (f *fake) ListUsers(context.Context, *service.Principal, int, service.Cursor) (*service.UserPage, error) {
-	return or(f, &service.UserPage{Data: []service.User{fixtureUser()}, Cursor: cursor1()})
+func (f *fake) ListUsers(context.Context, *service.Principal, int, service.Cursor) (*service.Page[service.User], error) {
+	return or(f, &service.Page[service.User]{Data: []service.User{fixtureUser()}, Cursor: cursor1()})
 }
 
 func (f *fake) GetUser(context.Context, *service.Principal, chargehand.UserID) (service.User, error) {
@@ -521,8 +521,8 @@ func (f *fake) FindPeople(context.Context, *service.Principal, string, int) (*se
 	return or(f, &service.FoundPeople{Users: []service.FoundUser{{ID: userID, Name: "Ada", Email: "a@b"}}, Groups: []service.FoundGroup{{ID: groupID, Name: "Finance"}}})
 }
 
-func (f *fake) ListGroups(context.Context, *service.Principal, int, service.Cursor) (*service.GroupPage, error) {
-	return or(f, &service.GroupPage{Data: []service.Group{fixtureGroup()}, Cursor: cursor1()})
+func (f *fake) ListGroups(context.Context, *service.Principal, int, service.Cursor) (*service.Page[service.Group], error) {
+	return or(f, &service.Page[service.Group]{Data: []service.Group{fixtureGroup()}, Cursor: cursor1()})
 }
 
 func (f *fake) GetGroup(context.Context, *service.Principal, chargehand.GroupID) (service.Group, error) {
@@ -541,8 +541,8 @@ func (f *fake) DeleteGroup(context.Context, *service.Principal, chargehand.Group
 	return f.fail
 }
 
-func (f *fake) GroupMembers(context.Context, *service.Principal, chargehand.GroupID, int, service.Cursor) (*service.MemberPage, error) {
-	return or(f, &service.MemberPage{Data: []service.FoundUser{{ID: userID, Name: "Ada", Email: "a@b"}}, Cursor: cursor1()})
+func (f *fake) GroupMembers(context.Context, *service.Principal, chargehand.GroupID, int, service.Cursor) (*service.Page[service.FoundUser], error) {
+	return or(f, &service.Page[service.FoundUser]{Data: []service.FoundUser{{ID: userID, Name: "Ada", Email: "a@b"}}, Cursor: cursor1()})
 }
 
 func (f *fake) JoinGroup(context.Context, *service.Principal, chargehand.GroupID, chargehand.UserID) error {
@@ -553,8 +553,8 @@ func (f *fake) LeaveGroup(context.Context, *service.Principal, chargehand.GroupI
 	return f.fail
 }
 
-func (f *fake) ListGrants(context.Context, *service.Principal, service.ListGrants) (*service.GrantPage, error) {
-	return or(f, &service.GrantPage{Data: []service.Grant{fixtureGrant()}, Cursor: cursor1()})
+func (f *fake) ListGrants(context.Context, *service.Principal, service.ListGrants) (*service.Page[service.Grant], error) {
+	return or(f, &service.Page[service.Grant]{Data: []service.Grant{fixtureGrant()}, Cursor: cursor1()})
 }
 
 func (f *fake) GiveGrant(context.Context, *service.Principal, value.Value, *service.Idempotency) (service.Grant, bool, error) {
@@ -574,8 +574,8 @@ func (f *fake) CreateKey(_ context.Context, _ *service.Principal, r service.Crea
 	return orReplayed(f, key)
 }
 
-func (f *fake) ListKeys(context.Context, *service.Principal, int, service.Cursor) (*service.KeyPage, error) {
-	return or(f, &service.KeyPage{Data: []service.Key{*fixtureKey(), {ID: keyID, CreatedAt: moment0}}, Cursor: cursor1()})
+func (f *fake) ListKeys(context.Context, *service.Principal, int, service.Cursor) (*service.Page[service.Key], error) {
+	return or(f, &service.Page[service.Key]{Data: []service.Key{*fixtureKey(), {ID: keyID, CreatedAt: moment0}}, Cursor: cursor1()})
 }
 
 func (f *fake) GetKey(context.Context, *service.Principal, chargehand.KeyID) (*service.Key, error) {
@@ -602,8 +602,8 @@ func (f *fake) PutSettings(ctx context.Context, p *service.Principal, _ value.Va
 	return f.Settings(ctx, p)
 }
 
-func (f *fake) ListSessions(context.Context, *service.Principal, int, service.Cursor) (*service.SessionPage, error) {
-	return or(f, &service.SessionPage{Data: []service.Session{{
+func (f *fake) ListSessions(context.Context, *service.Principal, int, service.Cursor) (*service.Page[service.Session], error) {
+	return or(f, &service.Page[service.Session]{Data: []service.Session{{
 		ID: sessionID, Method: "passkey", Address: "192.0.2.1", Agent: "Browser/1", Current: true, CreatedAt: moment0, LastSeenAt: moment0, ExpiresAt: moment0,
 	}}, Cursor: cursor1()})
 }
@@ -620,8 +620,8 @@ func (f *fake) CreatePersonalKey(_ context.Context, _ *service.Principal, r serv
 	return orReplayed(f, key)
 }
 
-func (f *fake) ListPersonalKeys(context.Context, *service.Principal, int, service.Cursor) (*service.KeyPage, error) {
-	return or(f, &service.KeyPage{Data: []service.Key{{ID: keyID, CreatedAt: moment0, User: userID}}, Cursor: cursor1()})
+func (f *fake) ListPersonalKeys(context.Context, *service.Principal, int, service.Cursor) (*service.Page[service.Key], error) {
+	return or(f, &service.Page[service.Key]{Data: []service.Key{{ID: keyID, CreatedAt: moment0, User: userID}}, Cursor: cursor1()})
 }
 
 func (f *fake) GetPersonalKey(context.Context, *service.Principal, chargehand.KeyID) (*service.Key, error) {
@@ -662,11 +662,11 @@ func (f *fake) PutSecret(_ context.Context, _ *service.Principal, name string, b
 	return v, name != "token", err
 }
 
-func (f *fake) ListAudit(_ context.Context, _ *service.Principal, q service.ListAudit) (*service.AuditPage, error) {
+func (f *fake) ListAudit(_ context.Context, _ *service.Principal, q service.ListAudit) (*service.Page[service.AuditEntry], error) {
 	if f.listAudit != nil {
 		return f.listAudit(q)
 	}
-	return or(f, &service.AuditPage{Data: []service.AuditEntry{fixtureAudit()}})
+	return or(f, &service.Page[service.AuditEntry]{Data: []service.AuditEntry{fixtureAudit()}})
 }
 
 // fixtureAudit has a value in every field.
@@ -679,8 +679,8 @@ func fixtureAudit() service.AuditEntry {
 	}
 }
 
-func (f *fake) ListSecrets(context.Context, *service.Principal, int, service.Cursor) (*service.SecretPage, error) {
-	return or(f, &service.SecretPage{Data: []service.Secret{*fixtureSecret()}, Cursor: cursor1()})
+func (f *fake) ListSecrets(context.Context, *service.Principal, int, service.Cursor) (*service.Page[service.Secret], error) {
+	return or(f, &service.Page[service.Secret]{Data: []service.Secret{*fixtureSecret()}, Cursor: cursor1()})
 }
 
 func (f *fake) GetSecret(context.Context, *service.Principal, string) (*service.Secret, error) {

@@ -103,18 +103,11 @@ func (c *call) uploadFile() error {
 
 func (c *call) getFile() error {
 	f, err := c.server.service.GetFile(c.r.Context(), c.principal, c.file, c.asked())
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewFile(f))
+	return show(c, f, err, viewFile)
 }
 
 func (c *call) deleteFile() error {
-	if err := c.server.service.DeleteFile(c.r.Context(), c.principal, c.file); err != nil {
-		return err
-	}
-	c.empty(http.StatusNoContent)
-	return nil
+	return c.done(c.server.service.DeleteFile(c.r.Context(), c.principal, c.file))
 }
 
 func viewFile(f *service.File) file {

@@ -90,14 +90,7 @@ func (c *call) listGrants() error {
 	page, err := c.server.service.ListGrants(c.r.Context(), c.principal, service.ListGrants{
 		User: c.args.user, Group: c.args.group, Limit: c.args.limit, After: c.args.after,
 	})
-	if err != nil {
-		return err
-	}
-	v := grantPage{Data: make([]grant, len(page.Data)), Cursor: cursorText(page.Cursor)}
-	for i := range page.Data {
-		v.Data[i] = viewGrant(&page.Data[i])
-	}
-	return c.view(http.StatusOK, v)
+	return showPage(c, page, err, viewGrant)
 }
 
 func (c *call) giveGrant() error {

@@ -97,18 +97,7 @@ func keyEndpoints() []endpoint {
 
 func (c *call) listKeys() error {
 	page, err := c.server.service.ListKeys(c.r.Context(), c.principal, c.args.limit, c.args.after)
-	return c.viewKeys(page, err)
-}
-
-func (c *call) viewKeys(page *service.KeyPage, err error) error {
-	if err != nil {
-		return err
-	}
-	v := apiKeyPage{Data: make([]apiKey, len(page.Data)), Cursor: cursorText(page.Cursor)}
-	for i := range page.Data {
-		v.Data[i] = viewKey(&page.Data[i])
-	}
-	return c.view(http.StatusOK, v)
+	return showPage(c, page, err, viewKey)
 }
 
 func (c *call) createKey() error {
@@ -131,10 +120,7 @@ func (c *call) viewNewKey(folder string, key *service.Key, replayed bool, err er
 
 func (c *call) getKey() error {
 	key, err := c.server.service.GetKey(c.r.Context(), c.principal, c.key)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewKey(key))
+	return show(c, key, err, viewKey)
 }
 
 func (c *call) patchKey() error {
@@ -170,11 +156,7 @@ func (c *call) tellKey(k *service.Key) {
 }
 
 func (c *call) revokeKey() error {
-	if err := c.server.service.RevokeKey(c.r.Context(), c.principal, c.key); err != nil {
-		return err
-	}
-	c.empty(http.StatusNoContent)
-	return nil
+	return c.done(c.server.service.RevokeKey(c.r.Context(), c.principal, c.key))
 }
 
 func viewKey(k *service.Key) apiKey {

@@ -175,37 +175,25 @@ func (c *call) viewSettings(data []byte, err error) error {
 
 func (c *call) listSessions() error {
 	page, err := c.server.service.ListSessions(c.r.Context(), c.principal, c.args.limit, c.args.after)
-	if err != nil {
-		return err
-	}
-	v := ownSessionPage{Data: make([]ownSession, len(page.Data)), Cursor: cursorText(page.Cursor)}
-	for i, s := range page.Data {
-		v.Data[i] = ownSession{
+	return showPage(c, page, err, func(s *service.Session) ownSession {
+		return ownSession{
 			ID: s.ID, Method: s.Method, Address: s.Address, Agent: s.Agent, Current: s.Current,
 			CreatedAt: at(s.CreatedAt), LastSeenAt: at(s.LastSeenAt), ExpiresAt: at(s.ExpiresAt),
 		}
-	}
-	return c.view(http.StatusOK, v)
+	})
 }
 
 func (c *call) endOtherSessions() error {
-	return c.ended(c.server.service.RevokeOtherSessions(c.r.Context(), c.principal))
+	return c.done(c.server.service.RevokeOtherSessions(c.r.Context(), c.principal))
 }
 
 func (c *call) endSession() error {
-	return c.ended(c.server.service.RevokeSession(c.r.Context(), c.principal, c.ownSession))
-}
-
-func (c *call) ended(err error) error {
-	if err == nil {
-		c.empty(http.StatusNoContent)
-	}
-	return err
+	return c.done(c.server.service.RevokeSession(c.r.Context(), c.principal, c.ownSession))
 }
 
 func (c *call) listPersonalKeys() error {
 	page, err := c.server.service.ListPersonalKeys(c.r.Context(), c.principal, c.args.limit, c.args.after)
-	return c.viewKeys(page, err)
+	return showPage(c, page, err, viewKey)
 }
 
 func (c *call) createPersonalKey() error {
@@ -217,10 +205,7 @@ func (c *call) createPersonalKey() error {
 
 func (c *call) getPersonalKey() error {
 	key, err := c.server.service.GetPersonalKey(c.r.Context(), c.principal, c.key)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewKey(key))
+	return show(c, key, err, viewKey)
 }
 
 func (c *call) rotatePersonalKey() error {
@@ -229,5 +214,5 @@ func (c *call) rotatePersonalKey() error {
 }
 
 func (c *call) revokePersonalKey() error {
-	return c.ended(c.server.service.RevokePersonalKey(c.r.Context(), c.principal, c.key))
+	return c.done(c.server.service.RevokePersonalKey(c.r.Context(), c.principal, c.key))
 }

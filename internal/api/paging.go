@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -109,6 +110,18 @@ func parseCursor(value string) (c service.Cursor, complaint string) {
 		return service.Cursor{}, badCursor
 	}
 	return c, ""
+}
+
+// showPage answers with a page that was read, or with why it was not; view shows a row.
+func showPage[Row, View any](c *call, page *service.Page[Row], err error, view func(*Row) View) error {
+	if err != nil {
+		return err
+	}
+	v := listPage[View]{Data: make([]View, len(page.Data)), Cursor: cursorText(page.Cursor)}
+	for i := range page.Data {
+		v.Data[i] = view(&page.Data[i])
+	}
+	return c.view(http.StatusOK, v)
 }
 
 // cursorText is the inverse of parseCursor; nil stands for the end of the list.

@@ -182,9 +182,5 @@ func (c *call) addPasskey() error {
 }
 
 func (c *call) removePasskey() error {
-	if err := c.server.signIn.RemovePasskey(c.r.Context(), c.session, c.passkey); err != nil {
-		return err
-	}
-	c.empty(http.StatusNoContent)
-	return nil
+	return c.done(c.server.signIn.RemovePasskey(c.r.Context(), c.session, c.passkey))
 }

@@ -61,10 +61,26 @@ func (c *call) view(status int, v any) error {
 	return nil
 }
 
+// show answers with what was found, or with why it was not; view shows it.
+func show[Found, View any](c *call, found Found, err error, view func(Found) View) error {
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, view(found))
+}
+
 // empty answers without a body.
 func (c *call) empty(status int) {
 	c.status = status
 	c.w.WriteHeader(status)
+}
+
+// done answers a request that succeeds without a body.
+func (c *call) done(err error) error {
+	if err == nil {
+		c.empty(http.StatusNoContent)
+	}
+	return err
 }
 
 // fail answers with a problem. Nothing is left to answer if the status was sent already: the

@@ -76,14 +76,7 @@ func secretEndpoints() []endpoint {
 
 func (c *call) listSecrets() error {
 	page, err := c.server.service.ListSecrets(c.r.Context(), c.principal, c.args.limit, c.args.after)
-	if err != nil {
-		return err
-	}
-	v := secretPage{Data: make([]secret, len(page.Data)), Cursor: cursorText(page.Cursor)}
-	for i := range page.Data {
-		v.Data[i] = viewSecret(&page.Data[i])
-	}
-	return c.view(http.StatusOK, v)
+	return showPage(c, page, err, viewSecret)
 }
 
 func (c *call) putSecret() error {
@@ -101,26 +94,16 @@ func (c *call) putSecret() error {
 
 func (c *call) getSecret() error {
 	found, err := c.server.service.GetSecret(c.r.Context(), c.principal, c.name)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewSecret(found))
+	return show(c, found, err, viewSecret)
 }
 
 func (c *call) rollBackSecret() error {
 	found, err := c.server.service.RollBackSecret(c.r.Context(), c.principal, c.name, c.value)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewSecret(found))
+	return show(c, found, err, viewSecret)
 }
 
 func (c *call) deleteSecret() error {
-	if err := c.server.service.DeleteSecret(c.r.Context(), c.principal, c.name); err != nil {
-		return err
-	}
-	c.empty(http.StatusNoContent)
-	return nil
+	return c.done(c.server.service.DeleteSecret(c.r.Context(), c.principal, c.name))
 }
 
 func viewSecret(s *service.Secret) secret {

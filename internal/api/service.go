@@ -30,7 +30,7 @@ type Service interface {
 	ApplyWorkflow(ctx context.Context, p *service.Principal, r service.ApplyWorkflow) (*service.AppliedWorkflow, bool, error)
 	ValidateWorkflow(ctx context.Context, p *service.Principal, definition []byte) (*service.Validation, error)
 	DeleteWorkflow(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) error
-	ListVersions(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, limit int, after service.Cursor) (*service.VersionPage, error)
+	ListVersions(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, limit int, after service.Cursor) (*service.Page[service.Version], error)
 	Outline(ctx context.Context, p *service.Principal, id chargehand.WorkflowID) ([]form.Field, error)
 	Graph(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string, number int64) (*graph.Graph, error)
 	GetVersion(ctx context.Context, p *service.Principal, id chargehand.WorkflowID, version string, number int64) (*service.Version, error)
@@ -61,7 +61,7 @@ type Service interface {
 	OpenLink(ctx context.Context, l service.Link) (*service.File, io.ReadSeekCloser, error)
 
 	CreateKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)
-	ListKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.KeyPage, error)
+	ListKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[service.Key], error)
 	GetKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)
 	PatchKey(ctx context.Context, p *service.Principal, id chargehand.KeyID, body value.Value) (*service.Key, error)
 	RotateKey(ctx context.Context, p *service.Principal, r service.RotateKey) (*service.Key, bool, error)
@@ -72,17 +72,17 @@ type Service interface {
 	PatchMe(ctx context.Context, p *service.Principal, body value.Value) (*service.Me, error)
 	Settings(ctx context.Context, p *service.Principal) ([]byte, error)
 	PutSettings(ctx context.Context, p *service.Principal, body value.Value) ([]byte, error)
-	ListSessions(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SessionPage, error)
+	ListSessions(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[service.Session], error)
 	RevokeSession(ctx context.Context, p *service.Principal, id chargehand.SessionID) error
 	RevokeOtherSessions(ctx context.Context, p *service.Principal) error
 
 	CreatePersonalKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)
-	ListPersonalKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.KeyPage, error)
+	ListPersonalKeys(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[service.Key], error)
 	GetPersonalKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) (*service.Key, error)
 	RevokePersonalKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
 
 	RequireFresh(p *service.Principal) error
-	ListUsers(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.UserPage, error)
+	ListUsers(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[service.User], error)
 	GetUser(ctx context.Context, p *service.Principal, id chargehand.UserID) (service.User, error)
 	InviteUser(ctx context.Context, p *service.Principal, r service.InviteUser) (service.User, bool, error)
 	PatchUser(ctx context.Context, p *service.Principal, id chargehand.UserID, body value.Value) (service.User, error)
@@ -90,26 +90,26 @@ type Service interface {
 	ResetUser(ctx context.Context, p *service.Principal, id chargehand.UserID, base string, i *service.Idempotency) (service.OneUseLink, bool, error)
 	FindPeople(ctx context.Context, p *service.Principal, text string, limit int) (*service.FoundPeople, error)
 
-	ListGroups(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.GroupPage, error)
+	ListGroups(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[service.Group], error)
 	GetGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID) (service.Group, error)
 	CreateGroup(ctx context.Context, p *service.Principal, body value.Value, i *service.Idempotency) (service.Group, bool, error)
 	PatchGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID, body value.Value) (service.Group, error)
 	DeleteGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID) error
-	GroupMembers(ctx context.Context, p *service.Principal, id chargehand.GroupID, limit int, after service.Cursor) (*service.MemberPage, error)
+	GroupMembers(ctx context.Context, p *service.Principal, id chargehand.GroupID, limit int, after service.Cursor) (*service.Page[service.FoundUser], error)
 	JoinGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID, user chargehand.UserID) error
 	LeaveGroup(ctx context.Context, p *service.Principal, id chargehand.GroupID, user chargehand.UserID) error
 
-	ListGrants(ctx context.Context, p *service.Principal, q service.ListGrants) (*service.GrantPage, error)
+	ListGrants(ctx context.Context, p *service.Principal, q service.ListGrants) (*service.Page[service.Grant], error)
 	GiveGrant(ctx context.Context, p *service.Principal, body value.Value, i *service.Idempotency) (service.Grant, bool, error)
 	TakeGrant(ctx context.Context, p *service.Principal, id chargehand.GrantID) error
 
 	PutSecret(ctx context.Context, p *service.Principal, name string, body value.Value) (*service.Secret, bool, error)
-	ListSecrets(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.SecretPage, error)
+	ListSecrets(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[service.Secret], error)
 	GetSecret(ctx context.Context, p *service.Principal, name string) (*service.Secret, error)
 	RollBackSecret(ctx context.Context, p *service.Principal, name string, body value.Value) (*service.Secret, error)
 	DeleteSecret(ctx context.Context, p *service.Principal, name string) error
 
-	ListAudit(ctx context.Context, p *service.Principal, q service.ListAudit) (*service.AuditPage, error)
+	ListAudit(ctx context.Context, p *service.Principal, q service.ListAudit) (*service.Page[service.AuditEntry], error)
 
 	PublishEvents(ctx context.Context, p *service.Principal, r service.PublishEvents) (replayed bool, err error)
 }

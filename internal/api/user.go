@@ -102,14 +102,7 @@ func userEndpoints() []endpoint {
 
 func (c *call) listUsers() error {
 	page, err := c.server.service.ListUsers(c.r.Context(), c.principal, c.args.limit, c.args.after)
-	if err != nil {
-		return err
-	}
-	v := userPage{Data: make([]user, len(page.Data)), Cursor: cursorText(page.Cursor)}
-	for i := range page.Data {
-		v.Data[i] = viewUser(&page.Data[i])
-	}
-	return c.view(http.StatusOK, v)
+	return showPage(c, page, err, viewUser)
 }
 
 func (c *call) inviteUser() error {
@@ -127,26 +120,16 @@ func (c *call) inviteUser() error {
 
 func (c *call) getUser() error {
 	u, err := c.server.service.GetUser(c.r.Context(), c.principal, c.user)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewUser(&u))
+	return show(c, &u, err, viewUser)
 }
 
 func (c *call) patchUser() error {
 	u, err := c.server.service.PatchUser(c.r.Context(), c.principal, c.user, c.value)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewUser(&u))
+	return show(c, &u, err, viewUser)
 }
 
 func (c *call) removeUser() error {
-	if err := c.server.service.RemoveUser(c.r.Context(), c.principal, c.user); err != nil {
-		return err
-	}
-	c.empty(http.StatusNoContent)
-	return nil
+	return c.done(c.server.service.RemoveUser(c.r.Context(), c.principal, c.user))
 }
 
 func (c *call) resetUser() error {
@@ -163,20 +146,17 @@ func (c *call) findPeople() error {
 	if err != nil {
 		return err
 	}
-	v := foundPeople{Users: viewFoundUsers(found.Users), Groups: []foundGroup{}}
+	v := foundPeople{Users: []foundUser{}, Groups: []foundGroup{}}
+	for i := range found.Users {
+		v.Users = append(v.Users, viewFoundUser(&found.Users[i]))
+	}
 	for _, g := range found.Groups {
 		v.Groups = append(v.Groups, foundGroup{g.ID, g.Name})
 	}
 	return c.view(http.StatusOK, v)
 }
 
-func viewFoundUsers(users []service.FoundUser) []foundUser {
-	list := []foundUser{}
-	for _, u := range users {
-		list = append(list, foundUser{u.ID, u.Name, u.Email})
-	}
-	return list
-}
+func viewFoundUser(u *service.FoundUser) foundUser { return foundUser{u.ID, u.Name, u.Email} }
 
 func viewUser(u *service.User) user {
 	v := user{

@@ -89,14 +89,7 @@ func groupEndpoints() []endpoint {
 
 func (c *call) listGroups() error {
 	page, err := c.server.service.ListGroups(c.r.Context(), c.principal, c.args.limit, c.args.after)
-	if err != nil {
-		return err
-	}
-	v := userGroupPage{Data: make([]userGroup, len(page.Data)), Cursor: cursorText(page.Cursor)}
-	for i := range page.Data {
-		v.Data[i] = viewGroup(&page.Data[i])
-	}
-	return c.view(http.StatusOK, v)
+	return showPage(c, page, err, viewGroup)
 }
 
 func (c *call) createGroup() error {
@@ -111,18 +104,12 @@ func (c *call) createGroup() error {
 
 func (c *call) getGroup() error {
 	g, err := c.server.service.GetGroup(c.r.Context(), c.principal, c.group)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewGroup(&g))
+	return show(c, &g, err, viewGroup)
 }
 
 func (c *call) patchGroup() error {
 	g, err := c.server.service.PatchGroup(c.r.Context(), c.principal, c.group, c.value)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewGroup(&g))
+	return show(c, &g, err, viewGroup)
 }
 
 func (c *call) deleteGroup() error {
@@ -131,10 +118,7 @@ func (c *call) deleteGroup() error {
 
 func (c *call) listGroupMembers() error {
 	page, err := c.server.service.GroupMembers(c.r.Context(), c.principal, c.group, c.args.limit, c.args.after)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, memberPage{Data: viewFoundUsers(page.Data), Cursor: cursorText(page.Cursor)})
+	return showPage(c, page, err, viewFoundUser)
 }
 
 func (c *call) joinGroup() error {
@@ -143,14 +127,6 @@ func (c *call) joinGroup() error {
 
 func (c *call) leaveGroup() error {
 	return c.done(c.server.service.LeaveGroup(c.r.Context(), c.principal, c.group, c.user))
-}
-
-// done answers a request that succeeds without a body.
-func (c *call) done(err error) error {
-	if err == nil {
-		c.empty(http.StatusNoContent)
-	}
-	return err
 }
 
 func viewGroup(g *service.Group) userGroup {

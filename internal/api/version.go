@@ -62,22 +62,12 @@ func versionEndpoints() []endpoint {
 
 func (c *call) listVersions() error {
 	page, err := c.server.service.ListVersions(c.r.Context(), c.principal, c.workflow, c.args.limit, c.args.after)
-	if err != nil {
-		return err
-	}
-	v := versionPage{Data: make([]version, len(page.Data)), Cursor: cursorText(page.Cursor)}
-	for i := range page.Data {
-		v.Data[i] = viewVersion(&page.Data[i])
-	}
-	return c.view(http.StatusOK, v)
+	return showPage(c, page, err, viewVersion)
 }
 
 func (c *call) getVersion() error {
 	v, err := c.server.service.GetVersion(c.r.Context(), c.principal, c.workflow, c.name, c.args.revision)
-	if err != nil {
-		return err
-	}
-	return c.view(http.StatusOK, viewVersion(v))
+	return show(c, v, err, viewVersion)
 }
 
 func (c *call) publishVersion() error {

@@ -97,11 +97,6 @@ type version struct {
 	SourceType        string                `json:"source_type,omitempty"`
 }
 
-type versionPage struct {
-	Data   []version `json:"data" nullable:"false"`
-	Cursor *string   `json:"cursor" nullable:"true"`
-}
-
 // Execution is an execution as it is read; see Workflow.
 type Execution struct {
 	ID              chargehand.ExecutionID  `json:"id" format:"uuid"`
@@ -166,11 +161,6 @@ type retriedExecution struct {
 	CreatedExecution
 	NewerVersion  string `json:"newer_version,omitempty" doc:"The version that a start would run now, if it is newer than what the retry runs."`
 	NewerRevision int64  `json:"newer_revision,omitempty" doc:"The revision of newer_version."`
-}
-
-type executionPage struct {
-	Data   []Execution `json:"data" nullable:"false"`
-	Cursor *string     `json:"cursor" nullable:"true"`
 }
 
 type executionError struct {
@@ -254,16 +244,6 @@ type batchEntry struct {
 	Error      *executionError        `json:"error,omitempty"`
 }
 
-type batchPage struct {
-	Data   []batch `json:"data" nullable:"false"`
-	Cursor *string `json:"cursor" nullable:"true"`
-}
-
-type batchItemPage struct {
-	Data   []batchEntry `json:"data" nullable:"false"`
-	Cursor *string      `json:"cursor" nullable:"true"`
-}
-
 type file struct {
 	ID          chargehand.FileID `json:"id" format:"uuid"`
 	URI         string            `json:"uri" doc:"Names the file in references."`
@@ -305,11 +285,6 @@ type apiKey struct {
 	Key         string                  `json:"key,omitempty" doc:"The key itself. Shown once, in the answer that creates it."`
 }
 
-type apiKeyPage struct {
-	Data   []apiKey `json:"data" nullable:"false"`
-	Cursor *string  `json:"cursor" nullable:"true"`
-}
-
 type me struct {
 	User         user     `json:"user" doc:"The person as a member of the account."`
 	Grants       []grant  `json:"grants" nullable:"false" maxItems:"100" doc:"The first 100 roles of the person, those of its groups among them."`
@@ -335,11 +310,6 @@ type ownSession struct {
 	CreatedAt  moment               `json:"created_at" doc:"When the person signed in."`
 	LastSeenAt moment               `json:"last_seen_at" doc:"When the session was seen last, to within a minute."`
 	ExpiresAt  moment               `json:"expires_at" doc:"When it ends without another request, and at the latest."`
-}
-
-type ownSessionPage struct {
-	Data   []ownSession `json:"data" nullable:"false"`
-	Cursor *string      `json:"cursor" nullable:"true"`
 }
 
 // startedBy is left out where no request has started it.
@@ -368,11 +338,6 @@ type oneUseLink struct {
 	Mailed    bool   `json:"mailed" doc:"The address is sent to the user by mail. False in an answer that is repeated."`
 }
 
-type userPage struct {
-	Data   []user  `json:"data" nullable:"false"`
-	Cursor *string `json:"cursor" nullable:"true"`
-}
-
 type userGroup struct {
 	ID          chargehand.GroupID  `json:"id" format:"uuid"`
 	Name        string              `json:"name"`
@@ -380,11 +345,6 @@ type userGroup struct {
 	Members     []chargehand.UserID `json:"members" format:"uuid" nullable:"false" maxItems:"100" doc:"The first 100 members."`
 	MoreMembers bool                `json:"more_members" doc:"The group has more than these members. The route of its members lists all."`
 	CreatedAt   moment              `json:"created_at"`
-}
-
-type userGroupPage struct {
-	Data   []userGroup `json:"data" nullable:"false"`
-	Cursor *string     `json:"cursor" nullable:"true"`
 }
 
 type foundUser struct {
@@ -396,11 +356,6 @@ type foundUser struct {
 type foundGroup struct {
 	ID   chargehand.GroupID `json:"id" format:"uuid"`
 	Name string             `json:"name"`
-}
-
-type memberPage struct {
-	Data   []foundUser `json:"data" nullable:"false"`
-	Cursor *string     `json:"cursor" nullable:"true"`
 }
 
 type foundPeople struct {
@@ -418,11 +373,6 @@ type grant struct {
 	Environments []string               `json:"environments" enum:"live,test" nullable:"false" doc:"Where the role counts."`
 	CreatedAt    moment                 `json:"created_at"`
 	CreatedBy    string                 `json:"created_by" doc:"Id of the user or API key that has given it, or a name."`
-}
-
-type grantPage struct {
-	Data   []grant `json:"data" nullable:"false"`
-	Cursor *string `json:"cursor" nullable:"true"`
 }
 
 type secret struct {
@@ -445,16 +395,6 @@ type secretVersion struct {
 type secretUser struct {
 	WorkflowID chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
 	Workflow   string                `json:"workflow" doc:"The namespace and the name of the workflow, with a slash between them."`
-}
-
-type secretPage struct {
-	Data   []secret `json:"data" nullable:"false"`
-	Cursor *string  `json:"cursor" nullable:"true"`
-}
-
-type limitPage struct {
-	Data   []limit `json:"data" nullable:"false"`
-	Cursor *string `json:"cursor" nullable:"true"`
 }
 
 type limit struct {
@@ -500,3 +440,26 @@ type problemPage struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
 }
+
+// listPage is a page of a list. Cursor is null where it ends.
+type listPage[T any] struct {
+	Data   []T     `json:"data" nullable:"false"`
+	Cursor *string `json:"cursor" nullable:"true"`
+}
+
+// The pages, by their names in the document.
+type (
+	apiKeyPage     listPage[apiKey]
+	auditPage      listPage[auditEntry]
+	batchItemPage  listPage[batchEntry]
+	batchPage      listPage[batch]
+	executionPage  listPage[Execution]
+	grantPage      listPage[grant]
+	limitPage      listPage[limit]
+	memberPage     listPage[foundUser]
+	ownSessionPage listPage[ownSession]
+	secretPage     listPage[secret]
+	userGroupPage  listPage[userGroup]
+	userPage       listPage[user]
+	versionPage    listPage[version]
+)

@@ -206,11 +206,7 @@ func (c *call) getWorkflow() error {
 }
 
 func (c *call) deleteWorkflow() error {
-	if err := c.server.service.DeleteWorkflow(c.r.Context(), c.principal, c.workflow); err != nil {
-		return err
-	}
-	c.empty(http.StatusNoContent)
-	return nil
+	return c.done(c.server.service.DeleteWorkflow(c.r.Context(), c.principal, c.workflow))
 }
 
 // definitionType is application/json or application/yaml, whatever name was used for it.

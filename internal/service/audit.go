@@ -193,12 +193,6 @@ type AuditEntry struct {
 	Count       int64
 }
 
-// AuditPage is one page of the audit log, newest first.
-type AuditPage struct {
-	Data   []AuditEntry
-	Cursor Cursor
-}
-
 // ListAudit is a query for entries of the audit log.
 type ListAudit struct {
 	Actor  string       // id of the actor; empty: any
@@ -215,8 +209,8 @@ const auditExamined = 500
 
 // ListAudit lists entries of the audit log, newest first. In test these are the ones of test. A page with several
 // filters looks at no more than auditExamined entries; it may be short, and have a cursor.
-func (s *Service) ListAudit(ctx context.Context, p *Principal, q ListAudit) (*AuditPage, error) {
-	page := &AuditPage{Data: []AuditEntry{}}
+func (s *Service) ListAudit(ctx context.Context, p *Principal, q ListAudit) (*Page[AuditEntry], error) {
+	page := &Page[AuditEntry]{Data: []AuditEntry{}}
 	beforeMs, ok := millisAbove(q.Before)
 	if !ok {
 		return page, nil

@@ -27,12 +27,6 @@ type Grant struct {
 	CreatedBy    string // id of a user or key, or a name
 }
 
-// GrantPage is one page of grants, newest first.
-type GrantPage struct {
-	Data   []Grant
-	Cursor Cursor
-}
-
 // givenGrant is a grant as a body says it.
 type givenGrant struct {
 	row      store.Grant
@@ -254,42 +248,28 @@ type ListGrants struct {
 }
 
 // ListGrants lists grants of the account. Codes: user_not_found, group_not_found.
-func (s *Service) ListGrants(ctx context.Context, p *Principal, q ListGrants) (*GrantPage, error) {
+func (s *Service) ListGrants(ctx context.Context, p *Principal, q ListGrants) (*Page[Grant], error) {
 	if err := managesPeople(p); err != nil {
 		return nil, err
 	}
-	page := &GrantPage{Data: []Grant{}}
-	err := s.view(ctx, func(r *store.Reader) error {
-		filter := store.GrantFilter{Account: p.AccountNo, Before: q.After.Milli, Limit: q.Limit + 1}
+	return readPage(ctx, s, q.Limit, func(r *store.Reader, most int) ([]store.Grant, error) {
+		filter := store.GrantFilter{Account: p.AccountNo, Before: q.After.Milli, Limit: most}
 		if !q.User.IsZero() {
 			m, err := r.MemberByID(p.AccountNo, q.User)
 			if err != nil {
-				return notFoundIs(err, userNotFound)
+				return nil, notFoundIs(err, userNotFound)
 			}
 			filter.Person = m.Person.No
 		}
 		if !q.Group.IsZero() {
 			g, err := r.GroupByID(p.AccountNo, q.Group)
 			if err != nil {
-				return notFoundIs(err, groupNotFound)
+				return nil, notFoundIs(err, groupNotFound)
 			}
 			filter.Group = g.No
 		}
-		rows, err := r.ListGrants(filter)
-		if err != nil {
-			return err
-		}
-		rows, page.Cursor = cutPage(rows, q.Limit, func(last *store.Grant) Cursor { return numberCursor(last.No) })
-		for i := range rows {
-			g, err := shownGrant(r, &rows[i])
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, g)
-		}
-		return nil
-	})
-	return page, err
+		return r.ListGrants(filter)
+	}, func(last *store.Grant) Cursor { return numberCursor(last.No) }, each(shownGrant))
 }
 
 // TakeGrant takes a grant away. Codes: grant_not_found, last_admin.

@@ -48,12 +48,6 @@ type Key struct {
 // creatorCommandLine is the creator of keys that were made without a server.
 const creatorCommandLine = "command line"
 
-// KeyPage is one page of keys, newest first.
-type KeyPage struct {
-	Data   []Key
-	Cursor Cursor
-}
-
 // noTestPublishing is why a key of test has no scope workflows:publish.
 const noTestPublishing = "A key of test cannot have the scope workflows:publish: it changes nothing that live runs."
 
@@ -203,30 +197,16 @@ func (s *Service) key(row *store.Key) *Key {
 }
 
 // ListKeys lists the keys of the principal's environment that are not revoked. limit is 1 to 100.
-func (s *Service) ListKeys(ctx context.Context, p *Principal, limit int, after Cursor) (*KeyPage, error) {
-	return s.listKeys(ctx, limit, func(r *store.Reader) ([]store.Key, error) {
-		return r.ListKeys(p.AccountNo, p.Environment, chargehand.KeyID(after.ID), limit+1)
+func (s *Service) ListKeys(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[Key], error) {
+	return s.listKeys(ctx, limit, func(r *store.Reader, most int) ([]store.Key, error) {
+		return r.ListKeys(p.AccountNo, p.Environment, chargehand.KeyID(after.ID), most)
 	})
 }
 
-func (s *Service) listKeys(ctx context.Context, limit int, read func(r *store.Reader) ([]store.Key, error)) (*KeyPage, error) {
-	page := &KeyPage{Data: []Key{}}
-	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := read(r)
-		if err != nil {
-			return err
-		}
-		rows, page.Cursor = cutPage(rows, limit, func(last *store.Key) Cursor { return idCursor(last.ID) })
-		for i := range rows {
-			page.Data = append(page.Data, *s.key(&rows[i]))
-		}
-		return nil
-	})
-	return page, err
+func (s *Service) listKeys(ctx context.Context, limit int, read func(r *store.Reader, most int) ([]store.Key, error)) (*Page[Key], error) {
+	return readPage(ctx, s, limit, read, func(last *store.Key) Cursor { return idCursor(last.ID) },
+		each(func(_ *store.Reader, row *store.Key) (Key, error) { return *s.key(row), nil }))
 }
-
-// idCursor is the cursor of an item that is found by its id alone.
-func idCursor[K any](id chargehand.ID[K]) Cursor { return Cursor{Milli: id.Milli(), ID: id} }
 
 // GetKey returns one key. Codes: api_key_not_found.
 func (s *Service) GetKey(ctx context.Context, p *Principal, id chargehand.KeyID) (key *Key, err error) {

@@ -79,15 +79,6 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 	return page, nil
 }
 
-// cutPage shortens the rows of a page to limit, and returns the cursor of the next page. One row more than limit was
-// read, which says without another query whether there is a next page.
-func cutPage[T any](rows []T, limit int, cursor func(last *T) Cursor) ([]T, Cursor) {
-	if len(rows) <= limit {
-		return rows, Cursor{}
-	}
-	return rows[:limit], cursor(&rows[limit-1])
-}
-
 // maxExamined is the number of rows that are read for one page to find those that it shows.
 const maxExamined = 50_000
 

@@ -242,12 +242,12 @@ func (g right) overlap(o right) right {
 
 // ListPersonalKeys lists the keys of the principal's person in the environment of the request that are not revoked.
 // Codes: insufficient_scope.
-func (s *Service) ListPersonalKeys(ctx context.Context, p *Principal, limit int, after Cursor) (*KeyPage, error) {
+func (s *Service) ListPersonalKeys(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[Key], error) {
 	if err := needsPerson(p); err != nil {
 		return nil, err
 	}
-	return s.listKeys(ctx, limit, func(r *store.Reader) ([]store.Key, error) {
-		return r.ListPersonalKeys(p.AccountNo, p.Environment, p.PersonNo, chargehand.KeyID(after.ID), limit+1)
+	return s.listKeys(ctx, limit, func(r *store.Reader, most int) ([]store.Key, error) {
+		return r.ListPersonalKeys(p.AccountNo, p.Environment, p.PersonNo, chargehand.KeyID(after.ID), most)
 	})
 }
 

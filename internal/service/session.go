@@ -24,12 +24,6 @@ type Session struct {
 	FreshUntil time.Time
 }
 
-// SessionPage is one page of sessions, newest first.
-type SessionPage struct {
-	Data   []Session
-	Cursor Cursor
-}
-
 func noSession() error {
 	return chargehand.NewError(chargehand.CodeInvalidCredentials, "There is no such session, or it has ended. Sign in again.")
 }
@@ -176,29 +170,22 @@ func shownSession(row *store.Session, current int64) *Session {
 
 // ListSessions lists the sessions of the principal's person in all accounts that have not ended.
 // Codes: insufficient_scope.
-func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, after Cursor) (*SessionPage, error) {
+func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[Session], error) {
 	if err := needsSession(p); err != nil {
 		return nil, err
 	}
-	page := &SessionPage{Data: []Session{}}
-	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := r.ListSessions(p.PersonNo, after.Milli, limit+1)
-		if err != nil {
-			return err
-		}
-		rows, page.Cursor = cutPage(rows, limit, func(last *store.Session) Cursor { return numberCursor(last.No) })
+	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Session, error) {
+		return r.ListSessions(p.PersonNo, after.Milli, most)
+	}, func(last *store.Session) Cursor { return numberCursor(last.No) }, func(_ *store.Reader, rows []store.Session) ([]Session, error) {
+		shown := []Session{}
 		for i := range rows {
 			if !rows[i].Ended(s.nowMs()) {
-				page.Data = append(page.Data, *shownSession(&rows[i], p.SessionNo))
+				shown = append(shown, *shownSession(&rows[i], p.SessionNo))
 			}
 		}
-		return nil
+		return shown, nil
 	})
-	return page, err
 }
-
-// numberCursor is the cursor of an item that is found by its number.
-func numberCursor(no int64) Cursor { return Cursor{Milli: no, ID: [16]byte{1}} }
 
 // RevokeSession ends a session of the principal's person. Codes: insufficient_scope, session_not_found.
 func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand.SessionID) error {

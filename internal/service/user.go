@@ -46,12 +46,6 @@ type OneUseLink struct {
 	Mailed    bool // it is sent to the person
 }
 
-// UserPage is one page of users, newest first.
-type UserPage struct {
-	Data   []User
-	Cursor Cursor
-}
-
 // managesPeople refuses a key of test: users and their rights belong to both environments.
 // Codes: insufficient_scope.
 func managesPeople(p *Principal) error {
@@ -105,27 +99,13 @@ func shownUser(r *store.Reader, m *store.Member) (User, error) {
 }
 
 // ListUsers lists the members of the account.
-func (s *Service) ListUsers(ctx context.Context, p *Principal, limit int, after Cursor) (*UserPage, error) {
+func (s *Service) ListUsers(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[User], error) {
 	if err := managesPeople(p); err != nil {
 		return nil, err
 	}
-	page := &UserPage{Data: []User{}}
-	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := r.ListMembers(p.AccountNo, after.Milli, limit+1)
-		if err != nil {
-			return err
-		}
-		rows, page.Cursor = cutPage(rows, limit, func(last *store.Member) Cursor { return numberCursor(last.No) })
-		for i := range rows {
-			u, err := shownUser(r, &rows[i])
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, u)
-		}
-		return nil
-	})
-	return page, err
+	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Member, error) {
+		return r.ListMembers(p.AccountNo, after.Milli, most)
+	}, func(last *store.Member) Cursor { return numberCursor(last.No) }, each(shownUser))
 }
 
 // GetUser returns a member of the account. Codes: user_not_found.

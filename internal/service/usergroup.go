@@ -27,18 +27,6 @@ type Group struct {
 	CreatedAt   time.Time
 }
 
-// GroupPage is one page of groups, newest first.
-type GroupPage struct {
-	Data   []Group
-	Cursor Cursor
-}
-
-// MemberPage is one page of the members of a group, in no order that means anything.
-type MemberPage struct {
-	Data   []FoundUser
-	Cursor Cursor
-}
-
 func groupNotFound() error {
 	return chargehand.NewError(chargehand.CodeGroupNotFound, "There is no such group in this account.")
 }
@@ -75,21 +63,13 @@ func shownGroups(r *store.Reader, rows []store.Group) ([]Group, error) {
 }
 
 // ListGroups lists the groups of the account.
-func (s *Service) ListGroups(ctx context.Context, p *Principal, limit int, after Cursor) (*GroupPage, error) {
+func (s *Service) ListGroups(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[Group], error) {
 	if err := managesPeople(p); err != nil {
 		return nil, err
 	}
-	page := &GroupPage{Data: []Group{}}
-	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := r.ListGroups(p.AccountNo, after.Milli, limit+1)
-		if err != nil {
-			return err
-		}
-		rows, page.Cursor = cutPage(rows, limit, func(last *store.Group) Cursor { return numberCursor(last.No) })
-		page.Data, err = shownGroups(r, rows)
-		return err
-	})
-	return page, err
+	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Group, error) {
+		return r.ListGroups(p.AccountNo, after.Milli, most)
+	}, func(last *store.Group) Cursor { return numberCursor(last.No) }, shownGroups)
 }
 
 // GetGroup returns a group. Codes: group_not_found.
@@ -109,27 +89,20 @@ func (s *Service) GetGroup(ctx context.Context, p *Principal, id chargehand.Grou
 }
 
 // GroupMembers lists the members of a group. Codes: group_not_found.
-func (s *Service) GroupMembers(ctx context.Context, p *Principal, id chargehand.GroupID, limit int, after Cursor) (*MemberPage, error) {
+func (s *Service) GroupMembers(ctx context.Context, p *Principal, id chargehand.GroupID, limit int, after Cursor) (*Page[FoundUser], error) {
 	if err := managesPeople(p); err != nil {
 		return nil, err
 	}
-	page := &MemberPage{Data: []FoundUser{}}
-	err := s.view(ctx, func(r *store.Reader) error {
+	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Person, error) {
 		g, err := r.GroupByID(p.AccountNo, id)
 		if err != nil {
-			return notFoundIs(err, groupNotFound)
+			return nil, notFoundIs(err, groupNotFound)
 		}
-		people, err := r.GroupMembers(g.No, after.Milli, limit+1)
-		if err != nil {
-			return err
-		}
-		people, page.Cursor = cutPage(people, limit, func(last *store.Person) Cursor { return numberCursor(last.No) })
-		for _, each := range people {
-			page.Data = append(page.Data, FoundUser{each.ID, each.Name, each.Email})
-		}
-		return nil
-	})
-	return page, err
+		return r.GroupMembers(g.No, after.Milli, most)
+	}, func(last *store.Person) Cursor { return numberCursor(last.No) },
+		each(func(_ *store.Reader, row *store.Person) (FoundUser, error) {
+			return FoundUser{row.ID, row.Name, row.Email}, nil
+		}))
 }
 
 // CreateGroup makes a group. Body: name. Codes: invalid_body, unknown_field, state_conflict (the name is taken),

@@ -53,12 +53,6 @@ type SecretUser struct {
 	Name      string
 }
 
-// SecretPage is one page of secrets, newest first.
-type SecretPage struct {
-	Data   []Secret
-	Cursor Cursor
-}
-
 // PutSecret sets the value of a secret in the principal's environment: the first version of a new
 // one, or the next version, also if the value is the same. Executions that have started keep the
 // version that they started with. Body: value (required), any JSON value but null; workflows and namespaces, the
@@ -170,21 +164,11 @@ func secretValue(body value.Value) ([]byte, limitation, error) {
 }
 
 // ListSecrets lists the secrets of the principal's environment. limit is 1 to 100.
-func (s *Service) ListSecrets(ctx context.Context, p *Principal, limit int, after Cursor) (*SecretPage, error) {
-	page := &SecretPage{Data: []Secret{}}
-	err := s.view(ctx, func(r *store.Reader) error {
-		rows, err := r.ListSecrets(p.AccountNo, p.Environment, after.Milli, limit+1)
-		if err != nil {
-			return err
-		}
-		page.Data, page.Cursor = page.Data[:0], Cursor{}
-		rows, page.Cursor = cutPage(rows, limit, func(last *store.Secret) Cursor { return Cursor{Milli: last.No} })
-		for i := range rows {
-			page.Data = append(page.Data, *shownSecret(&rows[i]))
-		}
-		return nil
-	})
-	return page, err
+func (s *Service) ListSecrets(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[Secret], error) {
+	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Secret, error) {
+		return r.ListSecrets(p.AccountNo, p.Environment, after.Milli, most)
+	}, func(last *store.Secret) Cursor { return Cursor{Milli: last.No} },
+		each(func(_ *store.Reader, row *store.Secret) (Secret, error) { return *shownSecret(row), nil }))
 }
 
 // GetSecret describes one secret, with its versions and the workflows that use it. Codes: secret_not_found.

@@ -30,19 +30,13 @@ type Version struct {
 	SourceType        string
 }
 
-// VersionPage is one page of versions, the most recently applied first.
-type VersionPage struct {
-	Data   []Version
-	Cursor Cursor
-}
-
 // ListVersions lists the versions of a workflow. Codes: workflow_not_found.
-func (s *Service) ListVersions(ctx context.Context, p *Principal, id chargehand.WorkflowID, limit int, after Cursor) (*VersionPage, error) {
+func (s *Service) ListVersions(ctx context.Context, p *Principal, id chargehand.WorkflowID, limit int, after Cursor) (*Page[Version], error) {
 	w, _, err := s.readable(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
-	page := &VersionPage{Data: []Version{}}
+	page := &Page[Version]{Data: []Version{}}
 	err = s.view(ctx, func(r *store.Reader) error {
 		last := after.Milli // the number of a revision
 		for {
