@@ -56,7 +56,8 @@ func (f AuditFilter) query(q url.Values) url.Values {
 	return q
 }
 
-// ListAuditLog returns a page of the audit log, newest first. With several filters it may be short and have a cursor all the same.
+// ListAuditLog returns a page of the audit log, newest first. With several filters it may be short and have a cursor
+// all the same.
 func (c *Client) ListAuditLog(ctx context.Context, f AuditFilter, limit int, cursor string) (*Page[AuditEntry], error) {
 	return list[AuditEntry](ctx, c, "/audit-log", f.query(page(limit, cursor)))
 }

@@ -1,5 +1,5 @@
 // Package dialect is what both dialects of the store do in the same way: the queue in which Updates wait for a
-// commit (queue.go), the places on which Views run (places.go), and the migrations (migrate.go). It promises:
+// commit (queue.go), the connections on which Views run (connections.go), and the migrations (migrate.go). It promises:
 //
 //   - Each request of a Queue is answered exactly once, also those that wait while the queue is closed.
 //   - A panic of an Update is an error of this Update alone.

@@ -25,7 +25,7 @@ type Request[Writer any] struct {
 	done     chan error
 }
 
-// Queue holds the requests that wait. Whoever receives from Waiting or Urgent answers each of them.
+// Queue holds the requests that wait. The writer that receives from Waiting or Urgent answers each of them.
 type Queue[Writer any] struct {
 	Waiting chan *Request[Writer] // closed by Close
 	Urgent  chan *Request[Writer] // maintenance that may overtake: see DoNow
@@ -44,7 +44,7 @@ func (q *Queue[Writer]) Do(ctx context.Context, r *Request[Writer]) error {
 	return q.do(ctx, r, nil)
 }
 
-// DoNow is Do for maintenance without which the writer may not go on: one that receives from Urgent gets it at once.
+// DoNow is Do for maintenance that the writer waits for: one that receives from Urgent gets it at once.
 func (q *Queue[Writer]) DoNow(ctx context.Context, r *Request[Writer]) error {
 	return q.do(ctx, r, q.Urgent)
 }
@@ -56,7 +56,7 @@ func (q *Queue[Writer]) do(ctx context.Context, r *Request[Writer], urgent chan<
 	return r.Wait()
 }
 
-// Put queues a request, or hands it to whoever receives from urgent. nil: nobody does.
+// Put queues a request, or hands it to a writer that receives from urgent. nil: no writer does.
 func (q *Queue[Writer]) Put(ctx context.Context, r *Request[Writer], urgent chan<- *Request[Writer]) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -9,12 +9,12 @@ import (
 
 // pool holds the sessions that read.
 type pool struct {
-	dialect.Places[session]
+	dialect.Connections[session]
 	db *DB
 }
 
 func newPool(db *DB, size int) *pool {
-	return &pool{Places: dialect.NewPlaces[session](size), db: db}
+	return &pool{Connections: dialect.NewConnections[session](size), db: db}
 }
 
 const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

@@ -11,7 +11,7 @@ import (
 
 // pool holds the connections that read.
 type pool struct {
-	dialect.Places[conn]
+	dialect.Connections[conn]
 	path string
 
 	mu      sync.Mutex
@@ -19,7 +19,7 @@ type pool struct {
 }
 
 func newPool(path string, size int) *pool {
-	return &pool{Places: dialect.NewPlaces[conn](size), path: path, running: map[*conn]struct{}{}}
+	return &pool{Connections: dialect.NewConnections[conn](size), path: path, running: map[*conn]struct{}{}}
 }
 
 // view runs fn in a read transaction.
