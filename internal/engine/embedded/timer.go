@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -124,6 +125,10 @@ func (t *timers) due(limit int) (fired []store.Timer, wait time.Duration, short 
 func (t *timers) add(timer store.Timer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.reading { // it may have been removed meanwhile, and is back
+		key := timerKey{timer.Execution, timer.Command}
+		t.removed = slices.DeleteFunc(t.removed, func(k timerKey) bool { return k == key })
+	}
 	if before(t.horizon, timer) {
 		if t.reading {
 			t.late = append(t.late, timer)

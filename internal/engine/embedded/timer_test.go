@@ -186,3 +186,27 @@ func TestTimersSurviveAFailedRead(t *testing.T) {
 		t.Fatal("the timer is lost")
 	}
 }
+
+// A timer that is removed and added again while rows are read is kept: an execution is loaded again so after a commit
+// that failed.
+func TestTimersAddedAgainWhileReading(t *testing.T) {
+	timer := store.Timer{Execution: 1, Command: 2, DueMs: 3}
+	ts := newTimers(10, func() int64 { return 0 })
+	ts.read = func(context.Context, store.Timer, int) ([]store.Timer, error) {
+		ts.remove(1, 2)
+		ts.add(timer)
+		return []store.Timer{timer}, nil
+	}
+	if err := ts.page(t.Context()); err != nil || ts.held() != 1 {
+		t.Fatalf("%d timers are held, %v", ts.held(), err)
+	}
+	ts = newTimers(10, func() int64 { return 0 })
+	ts.read = func(context.Context, store.Timer, int) ([]store.Timer, error) {
+		ts.add(timer)
+		ts.remove(1, 2)
+		return []store.Timer{timer}, nil
+	}
+	if err := ts.page(t.Context()); err != nil || ts.held() != 0 {
+		t.Fatalf("%d timers are held, %v", ts.held(), err)
+	}
+}
