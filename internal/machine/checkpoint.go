@@ -32,6 +32,7 @@ func (m *Machine) Checkpoint() []byte {
 	w.integer("seq", m.lastSeq)
 	w.integer("happened", m.happened)
 	w.integer("yield", int(m.yield))
+	w.flag("suspended", m.suspended)
 	w.integer("slice_steps", m.sliceSteps)
 	w.integer("pure_steps", m.pureSteps)
 	w.integer("grown", m.grown)
@@ -40,6 +41,7 @@ func (m *Machine) Checkpoint() []byte {
 		w.tree(m.root)
 		w.list("ready", len(m.ready), func(i int) { w.plainInteger(w.nodes[m.ready[i]]) })
 		w.pendings(&m.pending)
+		w.held(m.held)
 		w.scopeList()
 		w.consumed(m)
 	}
@@ -253,6 +255,7 @@ func (w *checkpointWriter) pendings(ps *pendings) {
 		if p.child != nil {
 			w.text("child", p.child.ID.String())
 		}
+		w.flag("resting", p.resting)
 		w.detached(p.detached)
 		w.close('}')
 	})

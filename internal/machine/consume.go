@@ -72,7 +72,7 @@ func (m *Machine) paused(p *pending) bool {
 	if c == nil || p.node.task == nil {
 		return false
 	}
-	return c.closed || c.queue.len() >= maxQueue || c.queue.bytes >= m.plan.Limits.StateBytes/queueShare
+	return m.suspended || c.closed || c.queue.len() >= maxQueue || c.queue.bytes >= m.plan.Limits.StateBytes/queueShare
 }
 
 // accept takes in an event or a message that matched. It returns the node to step next.

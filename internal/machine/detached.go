@@ -50,8 +50,8 @@ func (m *Machine) leaveDetached(end chargehand.Phase) {
 		}
 	}
 	for _, id := range ids {
-		m.pending.take(id, isActivity)
-		if end != chargehand.Completed && !m.retract(id) {
+		p := m.pending.take(id, isActivity)
+		if end != chargehand.Completed && !p.resting && !m.retract(id) {
 			m.out = append(m.out, Command{Kind: StopActivity, ID: id})
 		}
 	}

@@ -38,6 +38,12 @@ const (
 	// ChildEnded is the end of a StartChild: Output, or Fault, which also says that the child
 	// could not be started.
 	ChildEnded EventKind = 9
+	// SuspendRequested keeps the execution from starting anything until ResumeRequested. Output lists the RunActivity
+	// commands that have not begun (NotBegun): the machine issues them again at the resumption. It may come again, to
+	// name more of them. It may come before Started.
+	SuspendRequested EventKind = 10
+	// ResumeRequested ends a suspension: what has happened meanwhile is delivered now.
+	ResumeRequested EventKind = 11
 )
 
 // Event is what happened to an execution. The engine makes it durable before it carries out

@@ -24,6 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 //	input      the input as JSON; without it {}
 //	events     one event per line: what, +milliseconds since the event before, and
 //	             start | continue | fire ID | interrupt ID | cancel [reason]
+//	             suspend [ID of an activity that has not begun]… | resume
 //	             event ID NUMBER JSON | progress ID NUMBER JSON
 //	             end ID [JSON] | fail ID JSON | file ID NAME
 //	             child ID JSON | childfail ID JSON
@@ -232,6 +233,17 @@ func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
 		ev.Output = parseJSON(t, rest)
 	case "interrupt":
 		ev.Kind, ev.Command = Interrupted, command()
+	case "suspend":
+		ev.Kind = SuspendRequested
+		var ids []CommandID
+		for rest != "" {
+			ids = append(ids, command())
+		}
+		if ids != nil {
+			ev.Output = NotBegun(ids)
+		}
+	case "resume":
+		ev.Kind = ResumeRequested
 	case "cancel":
 		ev.Kind, ev.Detail = CancelRequested, rest
 	default:

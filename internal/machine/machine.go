@@ -38,11 +38,14 @@ type Load struct {
 	Listens    int // subscriptions to events: no slot
 	Children   int // executions that are awaited: no slot, for they need their own
 	Yielded    bool
+	Suspended  bool // retry delays keep no slot
 }
 
 // HoldsSlot reports whether the execution counts against a concurrency bound
 // (docs/explanation/architecture.md "Slots").
-func (l Load) HoldsSlot() bool { return l.Activities > 0 || l.Retries > 0 || l.Yielded }
+func (l Load) HoldsSlot() bool {
+	return l.Activities > 0 || l.Yielded || l.Retries > 0 && !l.Suspended
+}
 
 // Machine is one execution: a plan and a state. It is not safe for concurrent use.
 type Machine struct {
@@ -72,6 +75,9 @@ type Machine struct {
 
 	consumed map[consumerKey]*consumedEvents
 
+	suspended bool
+	held      []Event // that have happened since the suspension
+
 	lifecycle *Lifecycle // nil: no lifecycle events
 
 	trace timeline
@@ -99,6 +105,9 @@ func New(p *plan.Plan, id Identity) *Machine {
 // Phase is the phase of the execution (docs/language/flow.md). Waiting means that nothing but
 // wait tasks, events and other executions stand between now and the next step.
 func (m *Machine) Phase() chargehand.Phase {
+	if m.suspended {
+		return chargehand.Suspended
+	}
 	if m.phase == chargehand.Running && m.pending.waits+m.pending.listens+m.pending.children > 0 &&
 		m.pending.activities == 0 && m.pending.retries == 0 && m.yield == 0 {
 		return chargehand.Waiting
@@ -118,15 +127,17 @@ func (m *Machine) Load() Load {
 		Listens:    m.pending.listens,
 		Children:   m.pending.children,
 		Yielded:    m.yield != 0,
+		Suspended:  m.suspended,
 	}
 }
 
 // InFlight returns the RunActivity, StartTimer, Subscribe and StartChild commands without an
-// outcome, in the order of their IDs. An engine carries them out again after a crash.
+// outcome, in the order of their IDs. An engine carries them out again after a crash. Those that rest while
+// the execution is suspended are left out.
 func (m *Machine) InFlight() []Command {
 	var commands []Command
 	for _, p := range m.pending.list {
-		if p.node != nil {
+		if p.node != nil && !p.resting {
 			commands = append(commands, m.commandOf(p))
 		}
 	}
@@ -140,21 +151,27 @@ func (m *Machine) Apply(ev Event) []Command {
 	if m.Done() || !m.expects(ev.Kind) {
 		return nil
 	}
-	if ev.TimeMs > m.nowMs {
-		m.nowMs = ev.TimeMs
-	}
 	m.out, m.outFirst = nil, m.lastCommand+1
-	m.deliver(ev)
+	switch {
+	case m.suspended && m.hold(ev):
+	case ev.Kind == ResumeRequested:
+		m.resume(ev.TimeMs)
+	default:
+		m.advanceClock(ev.TimeMs)
+		m.deliver(ev)
+	}
 	m.run()
 	out := m.out
 	m.out = nil
 	return out
 }
 
+func (m *Machine) advanceClock(timeMs int64) { m.nowMs = max(m.nowMs, timeMs) }
+
 // expects tells what may come before and after the start.
 func (m *Machine) expects(k EventKind) bool {
 	if m.phase == chargehand.Pending {
-		return k == Started || k == CancelRequested
+		return k == Started || k == CancelRequested || k == SuspendRequested || k == ResumeRequested
 	}
 	return k != Started
 }
@@ -186,6 +203,8 @@ func (m *Machine) deliver(ev Event) {
 		}
 	case CancelRequested:
 		m.cancel(ev.Detail)
+	case SuspendRequested:
+		m.suspend(ev)
 	case EventReceived:
 		if p := m.pending.find(ev.Command, isListen); p != nil && ev.Number > p.position && !m.paused(p) {
 			p.position = ev.Number

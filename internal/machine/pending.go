@@ -39,6 +39,7 @@ type pending struct {
 	filters       []Filter    // subscriptions
 	child         *Child
 	detached      *Command // as it was issued
+	resting       bool     // while the execution is suspended: its outcome is held, or it is to be issued again
 }
 
 // pendings holds the commands without an outcome in the order of their IDs, with gaps where
@@ -97,7 +98,9 @@ func (ps *pendings) take(id CommandID, is func(use) bool) *pending {
 	}
 	taken := *p
 	p.node, p.args = nil, nil
-	ps.count(p, -1)
+	if !p.resting {
+		ps.count(p, -1)
+	}
 	ps.gone++
 	if ps.gone > 16 && ps.gone > len(ps.list)/2 || ps.gone == len(ps.list) {
 		ps.list = slices.DeleteFunc(ps.list, func(p *pending) bool { return p.node == nil })
@@ -144,7 +147,7 @@ func (m *Machine) stop(id *CommandID, kind CommandKind, is func(use) bool) {
 	if *id == 0 {
 		return
 	}
-	if m.pending.take(*id, is) != nil && !m.retract(*id) {
+	if p := m.pending.take(*id, is); p != nil && !p.resting && !m.retract(*id) {
 		m.out = append(m.out, Command{Kind: kind, ID: *id})
 	}
 	*id = 0

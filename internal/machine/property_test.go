@@ -190,11 +190,14 @@ func (g *definitionMaker) catch(depth int) map[string]any {
 
 // fixture plays the outside world of a machine and checks that commands make sense.
 type fixture struct {
-	t        *rapid.T
-	open     map[CommandID]Command // without an outcome
-	lastID   CommandID
-	yielded  bool
-	finished bool
+	t       *rapid.T
+	open    map[CommandID]Command // without an outcome
+	resting map[CommandID]Command // activities that may be issued again at the resumption
+	// suspended: nothing may be started.
+	suspended bool
+	lastID    CommandID
+	yielded   bool
+	finished  bool
 }
 
 func (w *fixture) take(commands []Command) {
@@ -209,12 +212,19 @@ func (w *fixture) take(commands []Command) {
 			delete(w.open, c.ID)
 			continue
 		case RunActivity:
+			if again, ok := w.resting[c.ID]; ok {
+				delete(w.resting, c.ID)
+				w.open[c.ID] = again
+			}
 			if again, ok := w.open[c.ID]; ok {
 				if again.Key != c.Key {
 					w.t.Fatalf("the key of %d changed", c.ID)
 				}
 				continue
 			}
+		}
+		if w.suspended && c.Kind != Finish {
+			w.t.Fatalf("%s while suspended", commandText(c))
 		}
 		if c.ID <= w.lastID {
 			w.t.Fatalf("%s: ids must grow", commandText(c))
@@ -261,6 +271,13 @@ func (w *fixture) next(now int64) Event {
 	if rapid.IntRange(0, 60).Draw(w.t, "cancel") == 0 {
 		return Event{Kind: CancelRequested, TimeMs: now}
 	}
+	if rapid.IntRange(0, 10).Draw(w.t, "suspend") == 0 {
+		return w.suspend(ids, now)
+	}
+	if w.suspended && (len(ids) == 0 || rapid.IntRange(0, 5).Draw(w.t, "resume") == 0) {
+		w.suspended = false
+		return Event{Kind: ResumeRequested, TimeMs: now}
+	}
 	c := w.open[rapid.SampledFrom(ids).Draw(w.t, "command")]
 	if c.Kind == StartTimer {
 		delete(w.open, c.ID)
@@ -276,6 +293,10 @@ func (w *fixture) next(now int64) Event {
 	}
 	switch rapid.IntRange(0, 5).Draw(w.t, "outcome") {
 	case 0:
+		if w.suspended {
+			delete(w.open, c.ID)
+			w.resting[c.ID] = c
+		}
 		return Event{Kind: Interrupted, Command: c.ID, TimeMs: now}
 	case 1, 2:
 		delete(w.open, c.ID)
@@ -286,6 +307,20 @@ func (w *fixture) next(now int64) Event {
 		return Event{Kind: ActivityEnded, Command: c.ID, TimeMs: now,
 			Output: map[string]any{"id": int(c.ID)}, Files: []File{{ID: fmt.Sprint(c.ID), Name: "f"}}}
 	}
+}
+
+// suspend draws a suspension, which may be the second one, and the activities that have not begun.
+func (w *fixture) suspend(ids []CommandID, now int64) Event {
+	w.suspended, w.yielded = true, false
+	var notBegun []CommandID
+	for _, id := range ids {
+		if c := w.open[id]; c.Kind == RunActivity && rapid.Bool().Draw(w.t, "begun") {
+			delete(w.open, id)
+			w.resting[id] = c
+			notBegun = append(notBegun, id)
+		}
+	}
+	return Event{Kind: SuspendRequested, TimeMs: now, Output: NotBegun(notBegun)}
 }
 
 // interruptedGone corrects the bookkeeping after an Interrupted event that faulted the
@@ -305,7 +340,7 @@ func TestRandomInterleavings(t *testing.T) {
 		p.Limits.PureSteps = 3000 // jumps back may repeat without end
 		id := testIdentity(t)
 		original, twin := New(p, id), New(p, id)
-		w := &fixture{t: rt, open: map[CommandID]Command{}}
+		w := &fixture{t: rt, open: map[CommandID]Command{}, resting: map[CommandID]Command{}}
 		ev := Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"go": true}}
 		var journal [][]byte
 		var digests []uint64
@@ -382,7 +417,10 @@ func checkMachine(t *rapid.T, m *Machine, w *fixture) {
 	if load.Activities != activities || load.Yielded != w.yielded && !w.finished {
 		t.Fatalf("load is %+v with %d activities", load, activities)
 	}
-	if !m.Done() && len(inFlight)-m.pending.detached == 0 && !load.Yielded {
+	if m.Suspended() != (w.suspended && !w.finished) {
+		t.Fatal("the machine and the world disagree about the suspension")
+	}
+	if !m.Done() && len(inFlight)-m.pending.detached == 0 && !load.Yielded && !m.Suspended() {
 		t.Fatal("nothing is in flight and the execution has not ended")
 	}
 	for i, n := range m.ready {

@@ -144,6 +144,7 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	m.lastCommand, m.lastSeq = CommandID(top.integer("command")), top.integer("seq")
 	m.happened = top.integer("happened")
 	m.yield = CommandID(top.integer("yield"))
+	m.suspended = top.flag("suspended")
 	m.sliceSteps, m.pureSteps = top.integer("slice_steps"), top.integer("pure_steps")
 	m.grown, m.measured = top.integer("grown"), top.integer("measured")
 	m.trace.bytes = top.integer("trace_bytes")
@@ -177,6 +178,7 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	for _, v := range top.list("pending") {
 		r.pending(m, top.item(v))
 	}
+	r.held(m, top)
 	if m.phase == chargehand.Running && m.root == nil {
 		*r.bad = true
 	}
@@ -388,6 +390,9 @@ func (r *restorer) pending(m *Machine, o object) {
 		return
 	}
 	m.pending.add(p)
+	if o.flag("resting") {
+		m.pending.rest(p)
+	}
 }
 
 // flowOf reads the kind of a flow directive.

@@ -12,7 +12,7 @@ import (
 // run steps until nothing is ready, the execution has ended, or it is time to yield. While
 // a Yield is open, outcomes are taken in, but no task starts.
 func (m *Machine) run() {
-	for m.yield == 0 && len(m.ready) > 0 && !m.Done() {
+	for !m.suspended && m.yield == 0 && len(m.ready) > 0 && !m.Done() {
 		n := m.nextReady()
 		for n != nil {
 			if m.sliceSteps >= yieldSteps {
@@ -119,6 +119,9 @@ func (m *Machine) start(input value.Value) {
 	m.root = root
 	if m.lifecycle != nil {
 		m.tellStarted()
+		if m.suspended {
+			m.tellSuspended()
+		}
 	}
 	if f := m.missingSecrets(); f != nil {
 		m.abort(m.root, f)
@@ -210,6 +213,7 @@ func (m *Machine) finish(c Command) {
 	}
 	m.stopTimer(&m.timeout)
 	m.root, m.ready, m.yield, m.free = nil, nil, 0, nil
+	m.suspended, m.held = false, nil
 	m.phase = c.Phase
 	if m.lifecycle != nil {
 		m.tellEnded(&c)

@@ -62,6 +62,10 @@ func (m *Machine) size() int {
 			}
 		}
 	}
+	for i := range m.held {
+		s.total += nodeBytes
+		s.value(m.held[i].Output)
+	}
 	//workflowcheck:ignore adds up
 	for consumer, c := range m.consumed {
 		s.total += len(consumer.reference) + nodeBytes + len(c.numbers)*consumedBytes
