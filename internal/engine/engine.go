@@ -20,8 +20,14 @@ const (
 // ErrQueueFull is returned by Start when the workflow has too many queued executions.
 var ErrQueueFull = errors.New("too many queued executions")
 
-// ErrFinal is returned by Cancel for an execution that has already ended.
+// ErrFinal is returned by Cancel, Suspend and Resume for an execution that has already ended.
 var ErrFinal = errors.New("execution has ended")
+
+// ErrSuspended is returned by Suspend for an execution that is suspended, ErrNotSuspended by Resume for one that is not.
+var (
+	ErrSuspended    = errors.New("execution is suspended")
+	ErrNotSuspended = errors.New("execution is not suspended")
+)
 
 // Start is one execution to be accepted. Row must be complete except for No, Status,
 // Phase, State, Machine, StartedMs and FinishedMs, which the engine sets.
@@ -75,6 +81,13 @@ type Engine interface {
 	// final. inTx runs in the transaction that makes it final, and only if this call makes it
 	// final. Errors: store.ErrNotFound, ErrFinal, store.ErrUnavailable, the error of inTx.
 	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...InTx) error
+
+	// Suspend keeps an execution from starting anything until Resume: activities that run are left to end, then its
+	// slot is free; a queued execution stays queued, and its children go on. What happens meanwhile is journaled, and
+	// takes effect at Resume. Both are durable when they return nil. inTx runs in the same transaction.
+	// Errors: store.ErrNotFound, ErrFinal, ErrSuspended or ErrNotSuspended, store.ErrUnavailable, the error of inTx.
+	Suspend(ctx context.Context, id chargehand.ExecutionID, inTx ...InTx) error
+	Resume(ctx context.Context, id chargehand.ExecutionID, inTx ...InTx) error
 
 	// CancelBatch cancels every item that has not ended and makes the batch failed. inTx runs
 	// in the transaction that marks the batch as cancelled: from then on none of its items

@@ -325,6 +325,33 @@ func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reas
 	}, inTx...)
 }
 
+func (f *fakeEngine) Suspend(ctx context.Context, id chargehand.ExecutionID, inTx ...engine.InTx) error {
+	return f.suspend(ctx, id, true, inTx)
+}
+
+func (f *fakeEngine) Resume(ctx context.Context, id chargehand.ExecutionID, inTx ...engine.InTx) error {
+	return f.suspend(ctx, id, false, inTx)
+}
+
+func (f *fakeEngine) suspend(ctx context.Context, id chargehand.ExecutionID, on bool, inTx []engine.InTx) error {
+	return f.rows.Update(ctx, func(tx *store.Tx) error {
+		row, err := tx.FindExecution(id)
+		if err == nil && row.Status.Final() {
+			err = engine.ErrFinal
+		}
+		if err == nil {
+			err = engine.CheckSuspension(on, row.Phase == chargehand.Suspended)
+		}
+		if err == nil {
+			_, err = tx.SetSuspended(row.No, on)
+		}
+		if err != nil {
+			return err
+		}
+		return engine.RunInTx(tx, inTx)
+	})
+}
+
 // end makes an execution final.
 func (f *fakeEngine) end(ctx context.Context, id chargehand.ExecutionID, status chargehand.Status, phase chargehand.Phase, o *store.Outcome, inTx ...engine.InTx) error {
 	var batch int64

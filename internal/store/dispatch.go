@@ -199,7 +199,7 @@ func (t *Tx) NextReady(account int64, s Queue, limit int) ([]Candidate, error) {
 		account, s.Batch, int64(s.Environment), s.Workflow, int64(limit))
 }
 
-// StartQueued gives slots to queued executions, in few statements. startedMs is their start,
+// StartQueued gives slots to queued executions, in few statements; those that are suspended stay so. startedMs is their start,
 // or the time part of the id where that is later; it is set in the rows given. The first
 // item of a batch to start makes a pending batch running.
 // ErrConflict: one of them is not queued any more; the Update must be undone.
@@ -209,14 +209,17 @@ func (t *Tx) StartQueued(rows []Candidate, startedMs int64) error {
 	for i := range rows {
 		row := &rows[i]
 		row.StartedMs = max(startedMs, row.ID.Milli())
-		row.Status, row.Phase, row.State = chargehand.Processing, chargehand.Running, StateActive
+		row.Status, row.State = chargehand.Processing, StateActive
+		if row.Phase != chargehand.Suspended {
+			row.Phase = chargehand.Running
+		}
 		byTime[row.StartedMs] = append(byTime[row.StartedMs], row.No)
 		if row.Batch != 0 && batches[row.Batch] == 0 {
 			batches[row.Batch] = row.StartedMs
 		}
 	}
 	for ms, nos := range byTime {
-		err := t.markAll("start queued executions", nos, `UPDATE execution SET status = 2, phase = 2, state = 3, started_ms = ?%d WHERE no IN (%s) AND state = 1`, ms)
+		err := t.markAll("start queued executions", nos, `UPDATE execution SET status = 2, phase = CASE WHEN phase = 4 THEN 4 ELSE 2 END, state = 3, started_ms = ?%d WHERE no IN (%s) AND state = 1`, ms)
 		if err != nil {
 			return err
 		}
@@ -276,8 +279,9 @@ type Reported struct {
 
 // ReportState changes state and phase if number is above that of the last report
 // and the execution is not final, and reports what the row says then. Called again
-// with the same number it changes nothing. waits is what it waits for from now on. wakeMs orders executions that
-// become StateReady.
+// with the same number it changes nothing. waits is what it waits for from now on. wakeMs orders executions that become
+// StateReady. Whether the execution is suspended only SetSuspended decides: a report from before its last call may come
+// after it.
 func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, wakeMs int64, waits Waits) (Reported, error) {
 	if state == StateEnded || state == StateQueued {
 		return Reported{}, errors.New("report state: an execution neither ends nor is queued by a report")
@@ -290,8 +294,8 @@ func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state Executi
 		s.State, s.Report, s.Account, s.Batch = ExecutionState(r.Int(0)), r.Int(1), r.Int(2), r.Int(3)
 		s.Final = s.State == StateEnded
 	}
-	err := t.one(`UPDATE execution SET report = ?2, phase = ?3, state = ?4, ready_ms = ?5, parked = ?6, waits = ?7
- WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
+	err := t.one(`UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END, state = ?4, ready_ms = ?5,
+ parked = ?6, waits = ?7 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
 		scan, no, number, int64(phase), int64(state), wakeMs, int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
 	if err == nil {
 		s.Changed = true

@@ -18,6 +18,9 @@ const (
 	OutboxEvents OutboxKind = 4 // events were stored that it may wait for
 	OutboxChild  OutboxKind = 5 // a child that it waits for has ended
 	OutboxStop   OutboxKind = 6 // its parent no longer waits for it: cancel it
+	// OutboxSuspend and OutboxResume follow SetSuspended. Of two to an execution, the one with the higher number counts.
+	OutboxSuspend OutboxKind = 7
+	OutboxResume  OutboxKind = 8
 )
 
 // OutboxMessage is a message to an execution that was written with the change that it tells of, and has not been

@@ -26,11 +26,14 @@ func (e *Engine) Cancel(ctx context.Context, id chargehand.ExecutionID, reason s
 // cancelExecution cancels an execution and waits until that is durable. When ctx or the engine ends
 // first, the execution may be cancelled nevertheless.
 func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, inTx ...engine.InTx) error {
+	return e.request(ctx, no, machine.Event{Kind: machine.CancelRequested, Detail: reason}, inTx)
+}
+
+// request applies an event that an operator asks for, and waits until that is durable. When ctx or the
+// engine ends first, it may be applied nevertheless.
+func (e *Engine) request(ctx context.Context, no int64, event machine.Event, inTx []engine.InTx) error {
 	reply := make(chan error, 1)
-	inst, drive := e.instances.put(no, message{
-		kind: applyEvent, reply: reply, inTx: inTx,
-		event: machine.Event{Kind: machine.CancelRequested, Detail: reason},
-	})
+	inst, drive := e.instances.put(no, message{kind: applyEvent, reply: reply, inTx: inTx, event: event})
 	if drive {
 		e.goWork(func() { e.drive(inst) })
 	}
@@ -44,8 +47,8 @@ func (e *Engine) cancelExecution(ctx context.Context, no int64, reason string, i
 	}
 }
 
-// requestError says that the hook of a cancellation has failed. The cancellation is undone, and its
-// caller gets the cause.
+// requestError says that the hook of a request has failed. The request is undone, and its caller gets
+// the cause.
 type requestError struct {
 	cause error
 	reply chan<- error // of the caller
@@ -55,11 +58,18 @@ func (r *requestError) Error() string { return r.cause.Error() }
 
 func (r *requestError) Unwrap() error { return r.cause }
 
-// addCancelHook adds the hooks of a cancellation to the transaction. A write set has at most one
-// cancellation: a later one comes after the end.
-func (s *writeSet) addCancelHook(msg *message) {
-	inTx, reply := msg.inTx, msg.reply
-	s.inTx = func(tx *store.Tx, _ int64) error {
+// addHook adds the hooks of a request to the transaction, behind those of earlier requests.
+func (s *writeSet) addHook(msg *message) {
+	inTx, reply, before := msg.inTx, msg.reply, s.inTx
+	if len(inTx) == 0 {
+		return
+	}
+	s.inTx = func(tx *store.Tx, no int64) error {
+		if before != nil {
+			if err := before(tx, no); err != nil {
+				return err
+			}
+		}
 		err := engine.RunInTx(tx, inTx)
 		if err == nil || errors.Is(err, store.ErrUnavailable) {
 			return err

@@ -22,8 +22,10 @@ type script struct {
 	result   string            // what it must end with; "": whatever it ends with without a crash
 	// independent executions may still run at the end.
 	independent bool
-	input       string
-	within      time.Duration // that it takes by the clock; default: a minute
+	// suspended executions are suspended and resumed while they run.
+	suspended bool
+	input     string
+	within    time.Duration // that it takes by the clock; default: a minute
 }
 
 var scripts = map[string]script{
@@ -347,7 +349,9 @@ func (fx *fixture) inFlight(row store.Execution) map[string]bool {
 // once before the write set is written, and once after it is written but before the engine knows
 // that. A new engine on the same database brings the script to the same end, and repeats only what
 // was in flight.
-func TestLongCrashEverywhere(t *testing.T) {
+func TestLongCrashEverywhere(t *testing.T) { crashEverywhere(t, scripts) }
+
+func crashEverywhere(t *testing.T, scripts map[string]script) {
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			var want end
@@ -428,6 +432,9 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 	if err != nil && !errors.Is(err, store.ErrUnavailable) {
 		t.Fatal(err)
 	}
+	if err == nil && script.suspended {
+		go suspendAndResume(fx.engine, started.ID)
+	}
 	if err == nil {
 		ended := make(chan struct{})
 		stopWaiting := make(chan struct{})
@@ -484,6 +491,9 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 	flying := fx.inFlight(found)
 	before := fx.outside.allRuns()
 	fx.start()
+	if script.suspended {
+		fx.staysSuspended(found)
+	}
 	got := fx.endOf(found, script.bound())
 	if got != want {
 		t.Errorf("ended as\n%+v\nwant\n%+v\n%s", got, want, fx.log)

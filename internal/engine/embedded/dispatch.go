@@ -22,6 +22,10 @@ func (e *Engine) dispatch(s *writeSet) {
 		e.stats.queued.Add(1)
 		e.slots.notifyQueued(inst.queue)
 		return
+	case !s.insert && !inst.row.State.Begun() && s.end == nil: // its suspension has begun or ended
+		e.slots.noteDeparture(inst.queue) // a scheduler may have read the row as it was before
+		e.release(inst)
+		return
 	case !s.insert && before.State == store.StateQueued:
 		e.leftQueue(inst, &before, s.grouped)
 	}

@@ -205,8 +205,11 @@ func (f *faulting) starts() {
 			f.mu.Lock()
 			f.accepted = append(f.accepted, row)
 			f.mu.Unlock()
-			if f.n(5) == 0 {
+			switch f.n(5) {
+			case 0:
 				err = f.engine.Cancel(f.t.Context(), row.ID, "enough")
+			case 1, 2:
+				err = f.suspend(row)
 			}
 		}
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, errStatement) &&
@@ -214,6 +217,27 @@ func (f *faulting) starts() {
 			f.t.Errorf("start and cancel: %v", err)
 		}
 		time.Sleep(time.Duration(f.n(400)) * time.Millisecond)
+	}
+}
+
+// suspend suspends an execution for a while.
+func (f *faulting) suspend(row store.Execution) error {
+	err := f.engine.Suspend(f.t.Context(), row.ID)
+	time.Sleep(time.Duration(f.n(3000)) * time.Millisecond)
+	for {
+		again := f.engine.Resume(f.t.Context(), row.ID)
+		switch {
+		case again == nil, errors.Is(again, engine.ErrFinal):
+			return err
+		case errors.Is(again, engine.ErrNotSuspended):
+			if err == nil {
+				f.t.Errorf("execution %v is not suspended any more", row.ID)
+			}
+			return err
+		case !errors.Is(again, store.ErrUnavailable) && !errors.Is(again, errStatement):
+			return again
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

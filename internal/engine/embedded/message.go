@@ -34,8 +34,8 @@ type message struct {
 	kind  messageKind
 	event machine.Event
 	call  *call         // whose outcome the event is
-	reply chan<- error  // of a cancellation or of a stream; has room for one error
-	inTx  []engine.InTx // of a cancellation
+	reply chan<- error  // of a request or of a stream; has room for one error
+	inTx  []engine.InTx // of a request
 	bytes int64         // of an outcome that counts in Stats.RetainedBytes
 	lease *lease        // of takeLease or recheckStart
 	woken store.Subscription

@@ -62,7 +62,7 @@ func (e *Engine) prepare(s *writeSet) error {
 		}
 	}
 	if inst.row.State == store.StateEnded || !inst.row.State.Begun() && s.finish == nil && !s.begin {
-		s.idle = true
+		s.row, s.idle = inst.row, !s.switched
 		return nil
 	}
 	return e.assemble(e.ctx, s)

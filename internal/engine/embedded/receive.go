@@ -50,12 +50,13 @@ func (e *Engine) deliver(s *writeSet, msg *message) {
 			return // it was stopped in the meantime, or has fired already
 		}
 		s.StopTimer(ev.Command)
+	case machine.SuspendRequested, machine.ResumeRequested:
+		e.switchSuspension(s, msg)
+		return
 	}
 	ev.TimeMs = max(inst.timeMs, e.nowMs())
 	s.apply(ev)
-	if len(msg.inTx) > 0 {
-		s.addCancelHook(msg)
-	}
+	s.addHook(msg)
 }
 
 // dropLate handles a message that arrives after the end of the execution, or after its command was

@@ -115,8 +115,12 @@ func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
 	id := e.identity(&inst.row, secrets)
 	inst.secrets, inst.machine = secrets, machine.New(p, id)
 	nowMs := max(e.nowMs(), inst.row.ID.Milli())
+	suspended := inst.row.Phase == chargehand.Suspended
 	inst.row.Status, inst.row.Phase, inst.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	inst.row.StartedMs = nowMs
+	if suspended {
+		s.apply(machine.Event{Kind: machine.SuspendRequested, TimeMs: nowMs})
+	}
 	s.apply(engine.StartedEvent(id, nowMs, inst.input, e.config.Lifecycle))
 	return nil
 }

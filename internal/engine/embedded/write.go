@@ -18,6 +18,10 @@ func (s *writeSet) write(tx *store.Tx) error {
 			return err
 		}
 		s.setNumber(s.row.No)
+	case s.switched && !s.begin: // another transaction may have queued what was delayed: only the phase is written
+		if _, err := tx.SetSuspended(inst.no, s.row.Phase == chargehand.Suspended); err != nil {
+			return err
+		}
 	case s.begin || s.stateChanged && s.row.Status != inst.row.Status:
 		if err := tx.SetStatus(inst.no, s.row.Status, s.row.Phase, s.row.State, s.row.StartedMs, s.row.Waits); err != nil {
 			return err

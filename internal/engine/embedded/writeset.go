@@ -28,6 +28,7 @@ type writeSet struct {
 	insert       bool // the row is new
 	begin        bool // it holds the first event of the execution
 	stateChanged bool // status, phase or state differ from those of inst.row
+	switched     bool // it has not begun, and its suspension begins or ends
 	row          store.Execution
 	inTx         func(tx *store.Tx, executionNo int64) error
 	fromSeq      int64 // of the last event before this write set
@@ -99,7 +100,7 @@ func (s *writeSet) alone() []*writeSet {
 
 // empty reports whether there is nothing to write.
 func (s *writeSet) empty() bool {
-	return !s.insert && !s.stateChanged && s.end == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
+	return !s.insert && !s.stateChanged && !s.switched && s.end == nil && len(s.journal) == 0 && len(s.stopTimers) == 0 &&
 		len(s.unsubscribes) == 0 && len(s.delivered) == 0 && len(s.children) == 0 &&
 		!slices.ContainsFunc(s.inst.subscriptions, func(l *subscription) bool { return l.dirty })
 }

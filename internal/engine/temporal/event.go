@@ -55,6 +55,8 @@ func (r *run) receiveMessages() {
 			r.wakeListens()
 		case kindChild:
 			r.children.ended = true
+		case kindSuspend, kindResume:
+			r.switchSuspension(&m)
 		}
 	}
 }
@@ -91,8 +93,7 @@ func (r *run) receiveOutcomes() {
 	for _, f := range ended {
 		err := f.future.Get(r.ctx, nil)
 		if err != nil && isNotBegun(err) {
-			// The machine need not know.
-			r.held = append(r.held, *f.command)
+			r.putBack(f.command)
 		} else if !f.cut || err == nil {
 			r.apply(r.outcomeOf(f))
 		}

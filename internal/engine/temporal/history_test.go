@@ -55,7 +55,7 @@ func TestRecordedHistories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := len(recordedScripts) + len(recordedInstallations) + len(recordedRuns); len(files) < least {
+	if least := len(recordedScripts) + len(recordedInstallations) + len(recordedRuns) + len(suspendedRuns); len(files) < least {
 		t.Fatalf("there are %d histories, fewer than %d", len(files), least)
 	}
 	for _, file := range files {
@@ -116,6 +116,10 @@ func recordHistories(t *testing.T) {
 				s.Run(t, installationRunner{all, func(e *installation, a argument) { writeHistories(t, s.Name, e.histories(a)) }})
 			})
 		}
+	}
+	for i, run := range []func(testing.TB, *installation) argument{runSuspended, runSuspendedEarly} {
+		e := all.tenant(t)
+		writeHistories(t, suspendedRuns[i], e.histories(run(t, e)))
 	}
 	for name, definition := range recordedRuns {
 		a := b.begin(compile(t, definition), 0, func(_ context.Context, c runner.Call) runner.Result { return runner.Result{Output: c.Input} })

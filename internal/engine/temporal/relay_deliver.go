@@ -105,6 +105,10 @@ func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error
 		m.Kind = kindEvents
 	case store.OutboxChild:
 		m.Kind = kindChild
+	case store.OutboxSuspend:
+		m.Kind = kindSuspend
+	case store.OutboxResume:
+		m.Kind = kindResume
 	case store.OutboxStop:
 		return false, r.Canceller.cancelChild(ctx, d.Execution, d.Reason)
 	default:

@@ -10,14 +10,14 @@ import (
 // The lanes of a relay. Messages that wait in one lane do not delay those of another.
 const (
 	cancelLane = iota // messages that end executions
-	workLane          // messages that executions with a slot need to continue
+	workLane          // messages that executions with a slot need to continue, and rare ones
 	eventLane         // messages that make executions read events
 	laneCount
 )
 
 var laneKinds = [laneCount][]store.OutboxKind{
 	cancelLane: {store.OutboxCancel, store.OutboxStop},
-	workLane:   {store.OutboxStart, store.OutboxGrant, store.OutboxChild},
+	workLane:   {store.OutboxStart, store.OutboxGrant, store.OutboxChild, store.OutboxSuspend, store.OutboxResume},
 	eventLane:  {store.OutboxEvents},
 }
 

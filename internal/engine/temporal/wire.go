@@ -51,7 +51,8 @@ type argument struct {
 	// Confidential: the definition declares secrets. Then this argument, and every payload that may hold their values,
 	// is sealed in Temporal.
 	Confidential bool            `json:"confidential,omitempty"`
-	Secrets      json.RawMessage `json:"secrets,omitempty"` // by name, as pinned at the start
+	Secrets      json.RawMessage `json:"secrets,omitempty"`   // by name, as pinned at the start
+	Suspended    bool            `json:"suspended,omitempty"` // at its start
 }
 
 func (a argument) sealing() (chargehand.ExecutionID, bool) { return a.Execution, a.Confidential }
@@ -67,6 +68,8 @@ type continued struct {
 	Chunks   int64           `json:"chunks"`
 	Sizes    []int           `json:"sizes,omitempty"` // entries of the newest chunks, the newest last
 	Seen     []int64         `json:"seen,omitempty"`  // message numbers, the newest last
+	// Switched is the number of the last message that suspended or resumed it.
+	Switched int64 `json:"switched,omitempty"`
 
 	Listens      []readPosition    `json:"listens,omitempty"`      // of subscriptions that have a row
 	Unsubscribed []uint64          `json:"unsubscribed,omitempty"` // commands whose rows are to go
@@ -90,7 +93,7 @@ type waitingMessages struct {
 // message is an outbox message on its way to a workflow, as a signal.
 type message struct {
 	No     int64  `json:"no"`   // of the outbox message
-	Kind   string `json:"kind"` // "cancel", "grant", "events" or "child"
+	Kind   string `json:"kind"` // "cancel", "grant", "events", "child", "suspend" or "resume"
 	Reason string `json:"reason,omitempty"`
 	Report int64  `json:"report,omitempty"` // grant: the state report that it answers
 }
@@ -100,6 +103,9 @@ const (
 	kindGrant  = "grant"
 	kindEvents = "events" // there may be events for it
 	kindChild  = "child"  // an execution that it awaits has ended
+
+	kindSuspend = "suspend"
+	kindResume  = "resume"
 )
 
 // call is the argument of the activity perform.

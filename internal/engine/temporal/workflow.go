@@ -63,6 +63,7 @@ type run struct {
 
 	signals        workflow.ReceiveChannel
 	seen           []int64 // message numbers, the newest last
+	switched       int64   // number of the last of them that suspended or resumed it
 	cancelNotified bool    // of its cancellation in Temporal
 
 	held   []machine.Command // activities that wait for a slot, a place, or the next run
@@ -150,6 +151,9 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 		r.machine = machine.New(p, identity)
 		r.timeMs = a.StartedMs
 		r.slots = slots{held: true, phase: chargehand.Running.String()}
+		if a.Suspended {
+			engine.Sort(r.machine.Apply(machine.Event{Kind: machine.SuspendRequested, TimeMs: a.StartedMs}), r)
+		}
 		engine.Sort(r.machine.Apply(engine.StartedEvent(identity, a.StartedMs, r.input, a.Lifecycle)), r)
 		return nil
 	}
@@ -157,7 +161,7 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 	if r.machine, err = machine.Restore(p, identity, c.State); err != nil {
 		return engine.Unreadable("state", err)
 	}
-	r.timeMs, r.seen = c.TimeMs, c.Seen
+	r.timeMs, r.seen, r.switched = c.TimeMs, c.Seen, c.Switched
 	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Reported, phase: c.Phase}
 	r.drain.chunks, r.drain.sizes = c.Chunks, c.Sizes
 	r.yielded = r.machine.Load().Yielded

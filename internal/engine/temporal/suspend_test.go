@@ -1,0 +1,203 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	runner "github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// suspendedRuns are the names of the recorded histories of executions that were suspended.
+var suspendedRuns = []string{"suspended", "suspended before its start"}
+
+// runSuspended suspends an execution while an activity runs, a timer fires and a subscription waits, and resumes it.
+func runSuspended(t testing.TB, e *installation) argument {
+	t.Helper()
+	begun, gate := make(chan string, 10), make(chan struct{})
+	p := compile(t, `
+do:
+  - all: {fork: {branches: [{a: `+get+`}, {b: {wait: {milliseconds: 50}}}, {c: {listen: {to: {one: {with: {type: x}}}}}}]}}
+  - last: `+get)
+	a := e.start(p, 0, func(ctx context.Context, c runner.Call) runner.Result {
+		name := c.Reference[strings.LastIndexByte(c.Reference, '/')+1:]
+		begun <- name
+		if name == "a" {
+			select {
+			case <-gate:
+			case <-ctx.Done():
+			}
+		}
+		return runner.Result{Output: name}
+	})
+	if name := <-begun; name != "a" {
+		t.Fatalf("%s began", name)
+	}
+	if err := e.engine.Suspend(t.Context(), a.Execution); err != nil {
+		t.Fatal(err)
+	}
+	if row := e.row(a.No); row.Phase != chargehand.Suspended || row.Status != chargehand.Processing {
+		t.Fatalf("%+v", row)
+	}
+	if err := e.engine.Suspend(t.Context(), a.Execution); !errors.Is(err, engine.ErrSuspended) {
+		t.Fatalf("again: %v", err)
+	}
+	close(gate)
+	eventually(t, "the slot is free", func() bool { return e.row(a.No).State == store.StateParked })
+	e.publishAll([]any{map[string]any{"specversion": "1.0", "id": "1", "source": "https://example.org", "type": "x", "data": 1}})
+	if row := e.row(a.No); row.Phase != chargehand.Suspended || len(begun) > 0 {
+		t.Fatalf("%d activities began: %+v", len(begun), row)
+	}
+	if err := e.engine.Resume(t.Context(), a.Execution); err != nil {
+		t.Fatal(err)
+	}
+	if row := e.ended(a); row.Status != chargehand.Finished {
+		t.Fatalf("%+v", row)
+	}
+	if err := e.engine.Resume(t.Context(), a.Execution); !errors.Is(err, engine.ErrFinal) {
+		t.Fatalf("after its end: %v", err)
+	}
+	return a
+}
+
+// runSuspendedEarly suspends an execution while it is queued: its workflow starts nothing before the resumption.
+func runSuspendedEarly(t testing.TB, e *installation) argument {
+	t.Helper()
+	var begun atomic.Int32
+	a := e.start(compile(t, "do: [{a: "+get+"}]"), 0, func(context.Context, runner.Call) runner.Result {
+		begun.Add(1)
+		return runner.Result{}
+	})
+	if err := e.engine.Suspend(t.Context(), a.Execution); err != nil {
+		t.Skipf("it ran before: %v", err)
+	}
+	eventually(t, "it is parked", func() bool { return e.row(a.No).State == store.StateParked })
+	if row := e.row(a.No); row.Phase != chargehand.Suspended {
+		t.Fatalf("%+v", row)
+	}
+	if err := e.engine.Resume(t.Context(), a.Execution); err != nil {
+		t.Fatal(err)
+	}
+	if row := e.ended(a); row.Status != chargehand.Finished || begun.Load() != 1 {
+		t.Fatalf("%d activities: %+v", begun.Load(), row)
+	}
+	return a
+}
+
+func TestSuspend(t *testing.T) {
+	e := newInstallation(t, defaultLimits())
+	for name, run := range map[string]func(testing.TB, *installation) argument{suspendedRuns[0]: runSuspended, suspendedRuns[1]: runSuspendedEarly} {
+		t.Run(name, func(t *testing.T) {
+			a := run(t, e)
+			for _, h := range e.histories(a) {
+				if err := e.replay(h); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestSuspendAcrossRuns: a suspension survives the end of a run, and messages that come late change nothing.
+func TestSuspendAcrossRuns(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	var s *simulated
+	o, a, _ := simulate(t, "do: [{a: {for: {in: '[range(9)]'}, do: [{b: "+get+"}, {c: {set: '${ . + 1 }'}}]}}]", 0,
+		func(_ context.Context, c runner.Call) runner.Result {
+			if calls.Add(1) == 5 {
+				s.during.SetContinueAsNewSuggested(true)
+				s.during.SignalWorkflow(messageSignal, message{No: 20, Kind: kindSuspend})
+				s.during.SignalWorkflow(messageSignal, message{No: 10, Kind: kindResume})
+			}
+			return runner.Result{Output: c.Input}
+		}, func(x *simulated, _ argument) {
+			s = x
+			s.before = func(env environment) {
+				if s.runs == 2 {
+					env.RegisterDelayedCallback(func() {
+						if n := calls.Load(); n != 5 {
+							t.Errorf("%d calls before the resumption", n)
+						}
+						env.SignalWorkflow(messageSignal, message{No: 15, Kind: kindResume})
+						env.SignalWorkflow(messageSignal, message{No: 30, Kind: kindResume})
+					}, time.Hour)
+				}
+			}
+		})
+	wantOutput(t, o, a, "9")
+	if s.runs != 2 || calls.Load() != 9 {
+		t.Errorf("%d calls in %d runs", calls.Load(), s.runs)
+	}
+}
+
+// TestSuspendRows: the row decides, and the workflow of what was started is told.
+func TestSuspendRows(t *testing.T) {
+	onDialects(t, func(w *rowsFixture) {
+		hold := make(chan struct{})
+		w.stage.act = func(p *play) {
+			<-hold
+			w.stage.finish(p)
+		}
+		n := w.start(0)
+		rows := w.accept(w.slots + 2)
+		eventually(w.t, "the slots are taken", func() bool { return w.number(active) == int64(w.slots) })
+		var queued []store.Execution
+		w.view(func(r *store.Reader) (err error) {
+			queued, err = r.ExecutionsByState(store.StateQueued, nil, 10)
+			return err
+		})
+		waiting := queued[0]
+		var started store.Execution
+		for _, row := range rows {
+			if w.stage.play(row.ID) != nil {
+				started = row
+			}
+		}
+		var wg sync.WaitGroup
+		var done atomic.Int32
+		for range 5 { // one of them does it
+			wg.Go(func() {
+				for _, row := range []store.Execution{waiting, started} {
+					switch err := n.canceller.suspend(w.t.Context(), row.ID, true, nil); {
+					case err == nil:
+						done.Add(1)
+					case !errors.Is(err, engine.ErrSuspended):
+						w.t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if done.Load() != 2 {
+			w.t.Errorf("%d suspensions, want 2", done.Load())
+		}
+		if err := n.canceller.suspend(w.t.Context(), chargehand.ExecutionID(w.id()), true, nil); !errors.Is(err, store.ErrNotFound) {
+			w.t.Errorf("suspend what is not there: %v", err)
+		}
+		refused := errors.New("no")
+		refuse := []engine.InTx{func(*store.Tx) error { return refused }}
+		if err := n.canceller.suspend(w.t.Context(), waiting.ID, false, refuse); !errors.Is(err, refused) {
+			w.t.Errorf("a hook that fails: %v", err)
+		}
+		eventually(w.t, "the workflow is told", func() bool {
+			w.stage.mu.Lock()
+			defer w.stage.mu.Unlock()
+			p := w.stage.plays[started.ID]
+			return len(p.signals) == 1 && p.signals[0].Kind == kindSuspend
+		})
+		close(hold)
+		eventually(w.t, "what was queued is started", func() bool { return w.stage.play(waiting.ID) != nil })
+		if p := w.stage.play(waiting.ID); !p.argument.Suspended {
+			w.t.Error("it was not started as suspended")
+		}
+		w.allEnd()
+	})
+}
