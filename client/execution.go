@@ -131,6 +131,23 @@ func (c *Client) CancelExecution(ctx context.Context, workflow, id string) (*Exe
 	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/cancel", idempotent: true, into: &e})
 }
 
+// SuspendExecution keeps an execution from starting anything until it is resumed.
+func (c *Client) SuspendExecution(ctx context.Context, workflow, id string) (*Execution, error) {
+	var e Execution
+	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/suspend", idempotent: true, into: &e})
+}
+
+// ResumeExecution ends the suspension of an execution.
+func (c *Client) ResumeExecution(ctx context.Context, workflow, id string) (*Execution, error) {
+	var e Execution
+	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/resume", idempotent: true, into: &e})
+}
+
+// DeleteExecution deletes an execution that has ended, with everything that belongs to it.
+func (c *Client) DeleteExecution(ctx context.Context, workflow, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: execution(workflow, id)})
+}
+
 // RetryExecution starts a new execution with the same input and, unless a version is given, the
 // same revision.
 func (c *Client) RetryExecution(ctx context.Context, workflow, id string, o StartOptions) (*Execution, error) {

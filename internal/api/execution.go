@@ -13,10 +13,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The words of status and phase. No execution is suspended yet.
+// The words of status and phase.
 var (
 	statuses = []any{"initial", "processing", "human_in_the_loop", "finished", "error"}
-	phases   = []any{"pending", "running", "waiting", "cancelled", "faulted", "completed"}
+	phases   = []any{"pending", "running", "waiting", "suspended", "cancelled", "faulted", "completed"}
 )
 
 // retryLaterValue is the hint on executions and batches that are not final yet.
@@ -172,7 +172,41 @@ func executionEndpoints() []endpoint {
 			problems: []chargehand.Code{chargehand.CodeStateConflict},
 			change:   "execution cancelled",
 			audits:   []audit.Action{audit.ExecutionCancelled},
-			serve:    (*call).cancelExecution,
+			serve:    changeExecution(Service.CancelExecution),
+		},
+		{
+			method: post, path: one + "/suspend", id: "suspendExecution", tag: "Executions",
+			summary: "Suspend an execution",
+			about: "It starts nothing until it is resumed. Tasks that run are left to end, then its slot is free; what it has started as executions of their own goes on. " +
+				"Timers, events and outcomes of the time between take effect when it is resumed. A queued execution keeps its place and its status.",
+			scopes: service.ScopeExecutionsManage, body: jsonBody(nothing{}, false), parameters: []*parameter{idempotencyParameter},
+			answers:  []answer{{status: 202, about: "Suspended", view: Execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			change:   "execution suspended",
+			audits:   []audit.Action{audit.ExecutionSuspended},
+			serve:    changeExecution(Service.SuspendExecution),
+		},
+		{
+			method: post, path: one + "/resume", id: "resumeExecution", tag: "Executions",
+			summary: "Resume an execution", about: "What has happened while it was suspended takes effect now, deadlines too.",
+			scopes: service.ScopeExecutionsManage, body: jsonBody(nothing{}, false), parameters: []*parameter{idempotencyParameter},
+			answers:  []answer{{status: 202, about: "Resumed", view: Execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			change:   "execution resumed",
+			audits:   []audit.Action{audit.ExecutionResumed},
+			serve:    changeExecution(Service.ResumeExecution),
+		},
+		{
+			method: remove, path: one, id: "deleteExecution", tag: "Executions",
+			summary: "Delete an execution",
+			about: "One that has ended, with its input, output, timeline and files; files that another execution uses stay. " +
+				"Items go with their batch. Executions that it has started stay, and can be deleted after it.",
+			scopes:   service.ScopeExecutionsManage,
+			answers:  []answer{{status: 204, about: "Deleted"}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			change:   "execution deleted",
+			audits:   []audit.Action{audit.ExecutionDeleted},
+			serve:    (*call).deleteExecution,
 		},
 		{
 			method: post, path: one + "/retry", id: "retryExecution", tag: "Executions",
@@ -262,16 +296,29 @@ func (c *call) getExecution() error {
 	return c.view(http.StatusOK, viewExecution(e))
 }
 
-func (c *call) cancelExecution() error {
-	e, replayed, err := c.server.service.CancelExecution(c.r.Context(), c.principal, service.ChangeExecution{
-		Workflow: c.workflow, Execution: c.execution, Body: c.value, Idempotency: c.idempotency(), View: c.asked(),
-	})
-	if err != nil {
+// changeExecution serves a request that changes an execution and is answered with it.
+func changeExecution(
+	change func(Service, context.Context, *service.Principal, service.ChangeExecution) (*service.Execution, bool, error),
+) func(*call) error {
+	return func(c *call) error {
+		e, replayed, err := change(c.server.service, c.r.Context(), c.principal, service.ChangeExecution{
+			Workflow: c.workflow, Execution: c.execution, Body: c.value, Idempotency: c.idempotency(), View: c.asked(),
+		})
+		if err != nil {
+			return err
+		}
+		c.replayed(replayed)
+		c.w.Header()["Etag"] = []string{`"` + e.ETag + `"`}
+		return c.view(http.StatusAccepted, viewExecution(e))
+	}
+}
+
+func (c *call) deleteExecution() error {
+	if err := c.server.service.DeleteExecution(c.r.Context(), c.principal, c.workflow, c.execution); err != nil {
 		return err
 	}
-	c.replayed(replayed)
-	c.w.Header()["Etag"] = []string{`"` + e.ETag + `"`}
-	return c.view(http.StatusAccepted, viewExecution(e))
+	c.empty(http.StatusNoContent)
+	return nil
 }
 
 func (c *call) listExecutions() error {

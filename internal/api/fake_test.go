@@ -324,6 +324,20 @@ func (f *fake) CancelExecution(context.Context, *service.Principal, service.Chan
 	return orReplayed(f, fixtureFaulted())
 }
 
+func (f *fake) SuspendExecution(context.Context, *service.Principal, service.ChangeExecution) (*service.Execution, bool, error) {
+	e := fixtureInitial()
+	e.Status, e.Phase = chargehand.Processing, chargehand.Suspended
+	return orReplayed(f, e)
+}
+
+func (f *fake) ResumeExecution(context.Context, *service.Principal, service.ChangeExecution) (*service.Execution, bool, error) {
+	return orReplayed(f, fixtureInitial())
+}
+
+func (f *fake) DeleteExecution(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.ExecutionID) error {
+	return f.fail
+}
+
 func (f *fake) RetryExecution(_ context.Context, _ *service.Principal, r service.RetryExecution) (*service.Execution, bool, error) {
 	if f.retryExecution != nil {
 		return f.retryExecution(r)

@@ -96,6 +96,9 @@ func TestChangesAreLogged(t *testing.T) {
 		{request{method: "POST", path: pathW + "/versions/1.0.0/publish"}, "version published", []string{"workflow", "of"}},
 		{request{method: "DELETE", path: pathW}, "workflow deleted", []string{"workflow"}},
 		{request{method: "POST", path: pathE + "/cancel", body: `{}`}, "execution cancelled", []string{"workflow", "execution"}},
+		{request{method: "POST", path: pathE + "/suspend"}, "execution suspended", []string{"workflow", "execution"}},
+		{request{method: "POST", path: pathE + "/resume"}, "execution resumed", []string{"workflow", "execution"}},
+		{request{method: "DELETE", path: pathE}, "execution deleted", []string{"workflow", "execution"}},
 		{request{method: "POST", path: pathB + "/cancel", body: `{}`}, "batch cancelled", []string{"workflow", "batch"}},
 	} {
 		a := test.request.to(s)

@@ -267,10 +267,27 @@ func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
 		t.Errorf("wait for one that sleeps: %s", x.AnswerBody)
 	}
 	e = strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	i.Do(t, i.key, api.Exchange{Operation: "resumeExecution", Method: "POST", Path: e + "/resume", Status: 409, Code: "state_conflict"})
+	i.Do(t, i.key, api.Exchange{Operation: "deleteExecution", Method: "DELETE", Path: e, Status: 409, Code: "state_conflict"})
+	x = i.Do(t, i.key, api.Exchange{Operation: "suspendExecution", Method: "POST", Path: e + "/suspend", Status: 202})
+	if x.AnswerJSON["phase"] != "suspended" {
+		t.Errorf("suspended: %s", x.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "suspendExecution", Method: "POST", Path: e + "/suspend", Status: 409, Code: "state_conflict"})
+	x = i.Do(t, i.key, api.Exchange{Operation: "listExecutions", Path: "/api/v1/executions?phase=suspended", Status: 200})
+	if len(x.AnswerJSON["data"].([]any)) != 1 {
+		t.Errorf("suspended executions: %s", x.AnswerBody)
+	}
+	x = i.Do(t, i.key, api.Exchange{Operation: "resumeExecution", Method: "POST", Path: e + "/resume", Status: 202})
+	if x.AnswerJSON["phase"] == "suspended" {
+		t.Errorf("resumed: %s", x.AnswerBody)
+	}
 	x = i.Do(t, i.key, api.Exchange{Operation: "cancelExecution", Method: "POST", Path: e + "/cancel", Body: `{"reason":"enough"}`, Status: 202})
 	if x.AnswerJSON["status"] != "error" || x.AnswerJSON["results"] != nil || x.AnswerJSON["error"].(map[string]any)["code"] != "cancelled" {
 		t.Errorf("cancelled: %s", x.AnswerBody)
 	}
+	i.Do(t, i.key, api.Exchange{Operation: "deleteExecution", Method: "DELETE", Path: e, Status: 204})
+	i.Do(t, i.key, api.Exchange{Operation: "getExecution", Path: e, Status: 404, Code: "execution_not_found"})
 }
 
 func driveBatches(t *testing.T, i *installation, w, sleeping string) {

@@ -41,6 +41,9 @@ type Service interface {
 	WorkflowOf(ctx context.Context, p *service.Principal, id chargehand.ExecutionID) (chargehand.WorkflowID, error)
 	ListExecutions(ctx context.Context, p *service.Principal, q service.ListExecutions) (*service.ExecutionPage, error)
 	CancelExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
+	SuspendExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
+	ResumeExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
+	DeleteExecution(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) error
 	RetryExecution(ctx context.Context, p *service.Principal, r service.RetryExecution) (*service.Execution, bool, error)
 	FollowExecution(ctx context.Context, p *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error
 	FollowBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v service.View, send func([]service.StreamEvent) error) error

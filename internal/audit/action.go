@@ -17,7 +17,10 @@ const (
 	SecretRolledBack   Action = "secret.rolled_back"
 	SecretDeleted      Action = "secret.deleted"
 	ExecutionCancelled Action = "execution.cancelled"
+	ExecutionDeleted   Action = "execution.deleted"
+	ExecutionResumed   Action = "execution.resumed"
 	ExecutionRetried   Action = "execution.retried"
+	ExecutionSuspended Action = "execution.suspended"
 	BatchCancelled     Action = "batch.cancelled"
 	FileDeleted        Action = "file.deleted"
 	UserInvited        Action = "user.invited"
@@ -67,6 +70,9 @@ var actions = []Description{
 	{SecretRolledBack, "A secret has got the value of an earlier version again.", "secret", "version, restores"},
 	{SecretDeleted, "A secret was deleted.", "secret", "version"},
 	{ExecutionCancelled, "An execution was cancelled.", "execution", "reason"},
+	{ExecutionDeleted, "An execution that had ended was deleted, with everything that belonged to it.", "execution", "status, phase, workflow_version"},
+	{ExecutionResumed, "A suspended execution was resumed.", "execution", ""},
+	{ExecutionSuspended, "An execution was suspended.", "execution", ""},
 	{ExecutionRetried, "An execution was started again with the input of this one.", "execution", "execution, version, revision"},
 	{BatchCancelled, "A batch was cancelled.", "batch", "reason"},
 	{FileDeleted, "A file was deleted.", "file", "size"},

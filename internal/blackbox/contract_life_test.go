@@ -17,6 +17,8 @@ func TestContractLife(t *testing.T) {
 	t.Run("moves", func(t *testing.T) { testMoves(t, s) })
 	t.Run("cancel", func(t *testing.T) { testCancel(t, s) })
 	t.Run("cancel queued", testCancelQueued)
+	t.Run("suspend", func(t *testing.T) { testSuspend(t, s) })
+	t.Run("delete", func(t *testing.T) { testDelete(t, s) })
 	t.Run("retry", func(t *testing.T) { testRetry(t, s) })
 	t.Run("timeline", func(t *testing.T) { testTimeline(t, s) })
 	t.Run("timeline pages", func(t *testing.T) { testTimelinePages(t, s) })
@@ -138,6 +140,63 @@ func testCancelQueued(t *testing.T) {
 }
 
 // testRetry: a new execution with the same input, retry_of, and 409 where there is no use.
+// testSuspend suspends an execution while a call of it runs, and looks at it from outside.
+func testSuspend(t *testing.T, s *server) {
+	calls := newBarrier(t)
+	flow := deploy(t, s, calls.flow()+"- after: {set: {done: true}}\n")
+	path := begin(t, s, flow, `{"n":1}`)
+	calls.await(1)
+	wantProblem(t, s, s.Do(t, "POST", path+"/resume", ""), 409, "state_conflict")
+	a := s.Do(t, "POST", path+"/suspend", "")
+	wantStatus(t, a, 202)
+	for _, e := range []object{a.Object(), s.Do(t, "GET", path, "").Object()} {
+		if e["status"] != "processing" || e["phase"] != "suspended" || e["results"] != nil {
+			t.Fatalf("suspended: %s", value.Marshal(e))
+		}
+	}
+	wantProblem(t, s, s.Do(t, "POST", path+"/suspend", ""), 409, "state_conflict")
+	wantProblem(t, s, s.Do(t, "DELETE", path, ""), 409, "state_conflict")
+	wantProblem(t, s, s.Do(t, "POST", path+"/retry", ""), 409, "state_conflict")
+	calls.release()
+	until(t, time.Minute, "a suspended execution in the list", func() bool {
+		list, _ := s.Do(t, "GET", "/executions?phase=suspended", "").Object()["data"].([]any)
+		return len(list) == 1
+	})
+	if e := s.Do(t, "GET", path+"?wait=1s", "").Object(); e["phase"] != "suspended" {
+		t.Fatalf("it went on: %s", value.Marshal(e))
+	}
+	wantStatus(t, s.Do(t, "POST", path+"/resume", "{}"), 202)
+	if e := s.Do(t, "GET", path+"?wait=60s", "").Object(); e["status"] != "finished" {
+		t.Fatalf("resumed: %s", value.Marshal(e))
+	}
+	wantProblem(t, s, s.Do(t, "POST", path+"/suspend", ""), 409, "state_conflict")
+}
+
+// testDelete deletes what has ended, and what belongs to it.
+func testDelete(t *testing.T, s *server) {
+	flow := deploy(t, s, echo)
+	path := begin(t, s, flow, `{"n":1}`)
+	e := s.Do(t, "GET", path+"?wait=60s", "").Object()
+	results, _ := e["results"].([]any)
+	if len(results) != 1 {
+		t.Fatalf("no result: %s", value.Marshal(e))
+	}
+	a := s.Do(t, "DELETE", path, "")
+	if a.Status != 204 || len(a.Body) != 0 {
+		t.Fatalf("delete: %d %s", a.Status, a.Body)
+	}
+	for _, one := range []string{path, path + "/timeline", "/executions/" + text(e["id"])} {
+		wantProblem(t, s, s.Do(t, "GET", one, ""), 404, "execution_not_found")
+	}
+	for _, method := range []string{"DELETE", "POST"} {
+		gone := path
+		if method == "POST" {
+			gone += "/retry"
+		}
+		wantProblem(t, s, s.Do(t, method, gone, ""), 404, "execution_not_found")
+	}
+}
+
 func testRetry(t *testing.T, s *server) {
 	flow := deploy(t, s, fallible)
 	path := begin(t, s, flow, `{"bad":true,"n":5}`)

@@ -19,7 +19,10 @@ var commandExamples = map[string]string{
 	"chargehand executions timeline": `  chargehand executions timeline 5065ba04
   chargehand executions timeline 5065ba04 --watch
   chargehand executions timeline 5065ba04 -o json`,
-	"chargehand executions cancel": `  chargehand executions cancel 5065ba04`,
+	"chargehand executions cancel":  `  chargehand executions cancel 5065ba04`,
+	"chargehand executions delete":  `  chargehand executions delete 5065ba04 --yes`,
+	"chargehand executions resume":  `  chargehand executions resume 5065ba04`,
+	"chargehand executions suspend": `  chargehand executions suspend 5065ba04`,
 	"chargehand executions retry": `  chargehand executions retry 5065ba04
   chargehand executions retry 5065ba04 --version 1.0.0 --wait`,
 	"chargehand batches list": `  chargehand batches list

@@ -20,7 +20,8 @@ var (
 func newExecutions(con console) *cobra.Command {
 	c := &connection{console: con}
 	return group("executions", "List, read, watch, cancel and retry executions",
-		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsCancel(), c.executionsRetry())
+		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsCancel(), c.executionsSuspend(),
+		c.executionsResume(), c.executionsRetry(), c.executionsDelete())
 }
 
 func (c *connection) executionsList() *cobra.Command {
@@ -279,13 +280,52 @@ func isIndex(text string) bool {
 }
 
 func (c *connection) executionsCancel() *cobra.Command {
-	return c.verb("cancel EXECUTION", "Cancel an execution", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
-		e, err := api.CancelExecution(ctx, e.WorkflowID, e.ID)
+	return c.verb("cancel EXECUTION", "Cancel an execution", exactArgs(1), c.changeExecution((*client.Client).CancelExecution))
+}
+
+func (c *connection) executionsSuspend() *cobra.Command {
+	cmd := c.verb("suspend EXECUTION", "Keep an execution from starting anything", exactArgs(1), c.changeExecution((*client.Client).SuspendExecution))
+	cmd.Long = `Keep an execution from starting anything until it is resumed.
+
+Tasks that run are left to end; then its slot is free. Executions that it has started go on. Timers, events and
+outcomes of the time between take effect when it is resumed, deadlines too.`
+	return cmd
+}
+
+func (c *connection) executionsResume() *cobra.Command {
+	return c.verb("resume EXECUTION", "Let a suspended execution continue", exactArgs(1), c.changeExecution((*client.Client).ResumeExecution))
+}
+
+func (c *connection) executionsDelete() *cobra.Command {
+	var yes bool
+	cmd := c.verb("delete EXECUTION", "Delete an execution that has ended", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
+		what := fmt.Sprintf("delete the execution %s (%s) with its input, output, timeline and files", e.ID, e.Status)
+		if err := c.confirm(ctx, yes, what); err != nil {
+			return err
+		}
+		if err := api.DeleteExecution(ctx, e.WorkflowID, e.ID); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.err, "deleted", e.ID)
+		return nil
+	}))
+	cmd.Long = `Delete an execution that has ended, with its input, output, timeline and files.
+
+Files that another execution uses stay. Items of a batch go with their batch. Executions that it has started stay, and
+can be deleted after it.`
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+// changeExecution shows an execution as it is after a request.
+func (c *connection) changeExecution(change func(*client.Client, context.Context, string, string) (*client.Execution, error)) action {
+	return c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
+		e, err := change(api, ctx, e.WorkflowID, e.ID)
 		if err != nil {
 			return err
 		}
 		return c.showExecution(ctx, api, e)
-	}))
+	})
 }
 
 func (c *connection) executionsRetry() *cobra.Command {

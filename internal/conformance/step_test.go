@@ -72,6 +72,8 @@ var definitions = []definition{
 	on(`the clock has moved on`, func(s *scenario, _ []string) error { return s.passMoment() }),
 	on(`the workflow has ended`, func(s *scenario, _ []string) error { return s.await() }),
 	on(`the execution is cancelled`, func(s *scenario, _ []string) error { return s.cancel() }),
+	on(`the execution is suspended`, func(s *scenario, _ []string) error { return s.suspend() }),
+	on(`the execution is resumed`, func(s *scenario, _ []string) error { return s.resume() }),
 	on(`another execution of the workflow ends with output:`, func(s *scenario, a []string) error { return s.otherEnds(a[0]) }),
 	on(`the link '([^']+)' of the output should lead to the (execution|task) with output:`, func(s *scenario, a []string) error { return s.follow(a[0], a[1], a[2]) }),
 	on(`the world should have received (\d+) requests? for '([^']+)'`, func(s *scenario, a []string) error { return s.received(a[0], a[1]) }),
@@ -548,6 +550,24 @@ func (s *scenario) cancel() error {
 	a, err := s.host.Try(http.MethodPost, s.path()+"/cancel", "")
 	if err == nil && a.Status != http.StatusAccepted {
 		err = fmt.Errorf("cancel: %d %s", a.Status, a.Body)
+	}
+	return err
+}
+
+func (s *scenario) suspend() error {
+	if err := s.switchTo("suspend"); err != nil {
+		return err
+	}
+	return s.awaitPhase("suspended")
+}
+
+func (s *scenario) resume() error { return s.switchTo("resume") }
+
+// switchTo suspends or resumes the execution. After a crash the first attempt may have done it.
+func (s *scenario) switchTo(what string) error {
+	a, err := s.host.Try(http.MethodPost, s.path()+"/"+what, "")
+	if err == nil && a.Status != http.StatusAccepted && a.Status != http.StatusConflict {
+		err = fmt.Errorf("%s: %d %s", what, a.Status, a.Body)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"encoding/json"
 	"net/netip"
 	"os"
@@ -161,6 +162,21 @@ func TestAuditOfWhatRuns(t *testing.T) {
 		t.Errorf("a start is in the log: %+v", got)
 	}
 	one := audit.Target{Kind: "execution", ID: first.ID.String(), Name: "test/order"}
+	change := ChangeExecution{Workflow: w.ID, Execution: first.ID}
+	for _, s := range []struct {
+		do     func(context.Context, *Principal, ChangeExecution) (*Execution, bool, error)
+		action audit.Action
+	}{{fx.SuspendExecution, audit.ExecutionSuspended}, {fx.ResumeExecution, audit.ExecutionResumed}} {
+		got = fx.audited(func() {
+			if _, _, err := s.do(t.Context(), fx.p, change); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.do(t.Context(), fx.p, change); err == nil {
+				t.Fatal("a second time it was no conflict")
+			}
+		})
+		wantEntry(t, got, s.action, one, `{}`)
+	}
 	got = fx.audited(func() {
 		_, _, err := fx.CancelExecution(t.Context(), fx.p, ChangeExecution{Workflow: w.ID, Execution: first.ID, Body: parsed(t, `{"reason":"wrong input"}`)})
 		if err != nil {
@@ -176,6 +192,12 @@ func TestAuditOfWhatRuns(t *testing.T) {
 		}
 	})
 	wantEntry(t, got, audit.ExecutionRetried, one, `{"execution":{"before":null,"after":"`+again.ID.String()+`"}}`)
+	got = fx.audited(func() {
+		if err := fx.DeleteExecution(t.Context(), fx.p, w.ID, first.ID); err != nil {
+			t.Fatal(err)
+		}
+	})
+	wantEntry(t, got, audit.ExecutionDeleted, one, `{"status":{"before":"error","after":null},"phase":{"before":"cancelled","after":null},"workflow_version":{"before":"1.0.0","after":null}}`)
 }
 
 // TestAuditOfCommands: what the command line and the server's own files change is on record as the system's.

@@ -382,6 +382,93 @@ func TestCancelExecution(t *testing.T) {
 	wantCode(t, err, chargehand.CodeStateConflict)
 }
 
+func TestSuspendExecution(t *testing.T) {
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	change := ChangeExecution{Workflow: flow.ID, Execution: e.ID, View: view}
+	wrong := change
+	wrong.Workflow = other.ID
+	_, _, err := fx.SuspendExecution(t.Context(), fx.p, wrong)
+	wantCode(t, err, chargehand.CodeExecutionNotFound)
+	wrong = change
+	wrong.Body = map[string]any{"reason": "x"}
+	_, _, err = fx.SuspendExecution(t.Context(), fx.p, wrong)
+	wantCode(t, err, chargehand.CodeUnknownField)
+	_, _, err = fx.ResumeExecution(t.Context(), fx.p, change)
+	wantCode(t, err, chargehand.CodeStateConflict)
+	fx.run(e.ID, store.StateActive)
+	got, _, err := fx.SuspendExecution(t.Context(), fx.p, change)
+	if err != nil || got.Status != chargehand.Processing || got.Phase != chargehand.Suspended {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	_, _, err = fx.SuspendExecution(t.Context(), fx.p, change)
+	wantCode(t, err, chargehand.CodeStateConflict)
+	if got, _, err = fx.ResumeExecution(t.Context(), fx.p, change); err != nil || got.Phase != chargehand.Running {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	fx.finish(e.ID, `{}`)
+	for _, do := range []func(context.Context, *Principal, ChangeExecution) (*Execution, bool, error){fx.SuspendExecution, fx.ResumeExecution} {
+		_, _, err = do(t.Context(), fx.p, change)
+		wantCode(t, err, chargehand.CodeStateConflict)
+	}
+}
+
+func TestDeleteExecution(t *testing.T) {
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
+	e := fx.create(flow.ID, noInput)
+	deleted := func(w chargehand.WorkflowID, id chargehand.ExecutionID, code chargehand.Code) {
+		t.Helper()
+		err := fx.DeleteExecution(t.Context(), fx.p, w, id)
+		if code == "" && err == nil {
+			_, err = fx.GetExecution(t.Context(), fx.p, w, id, view)
+			code = chargehand.CodeExecutionNotFound
+		}
+		wantCode(t, err, code)
+	}
+	deleted(flow.ID, e.ID, chargehand.CodeStateConflict) // it runs
+	deleted(other.ID, e.ID, chargehand.CodeExecutionNotFound)
+	fx.finish(e.ID, `{}`)
+	deleted(flow.ID, e.ID, "")
+	deleted(flow.ID, e.ID, chargehand.CodeExecutionNotFound)
+
+	b, _, err := fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: flow.ID, Body: parsed(t, `{"items":[{}]}`), View: View{Entries: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, _ := fx.entries(b, BatchEntries{})
+	fx.finish(items[0].ID, `{}`)
+	deleted(flow.ID, items[0].ID, chargehand.CodeStateConflict)
+
+	// A parent goes when its tree has ended; then its child can.
+	parent, child := fx.create(flow.ID, noInput), fx.create(other.ID, noInput)
+	err = fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+		p, err := tx.FindExecution(parent.ID)
+		if err != nil {
+			return err
+		}
+		c, err := tx.FindExecution(child.ID)
+		if err != nil {
+			return err
+		}
+		return tx.InsertChild(&store.Child{Execution: c.No, Parent: p.No, Command: 1, State: store.ChildDetached})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fx.finish(parent.ID, `{}`)
+	deleted(flow.ID, parent.ID, chargehand.CodeStateConflict)
+	fx.finish(child.ID, `{}`)
+	deleted(other.ID, child.ID, chargehand.CodeStateConflict)
+	deleted(flow.ID, parent.ID, "")
+	deleted(other.ID, child.ID, "")
+	fx.pass(31 * 24 * time.Hour)
+	if err := fx.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestRetryExecution(t *testing.T) {
 	fx := newFixture(t)
 	flow := fx.apply(definition("one", "1.0.0"))

@@ -58,6 +58,15 @@ func (t *Tx) deleteExecutions(query string, args ...any) (int, error) {
 	return len(nos), nil
 }
 
+// DeleteExecution deletes an ended execution, which the caller has locked, with everything that belongs to it. Neither
+// items nor executions of trees that have not ended may be deleted so.
+func (t *Tx) DeleteExecution(no int64) error {
+	if err := t.deleteExecution(no); err != nil {
+		return fmt.Errorf("delete execution: %w", err)
+	}
+	return nil
+}
+
 // deleteExecution deletes an ended execution. Files that it made and another execution
 // uses stay as if they had been uploaded.
 func (t *Tx) deleteExecution(no int64) error {

@@ -230,6 +230,36 @@ Feature: Flow directives and scopes
     And pause should cancel
     And never should not run
 
+  @1.5-suspend @1.5-phases
+  Scenario: What comes while an execution is suspended takes effect when it is resumed
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: flow, name: suspend, version: '1.0.0' }
+    do:
+      - both:
+          fork:
+            branches:
+              - heard: { listen: { to: { one: { with: { type: com.example.flow.heard } } } } }
+              - late: { wait: { milliseconds: 50 } }
+      - told: { set: { heard: '${ .[0] }' } }
+    """
+    When the workflow is started
+    And heard has run 1 time
+    And the workflow is waiting
+    And the execution is suspended
+    And the event is published:
+    """yaml
+    { specversion: '1.0', id: '1', source: /flow, type: com.example.flow.heard, data: { n: 1 } }
+    """
+    And the clock has moved on
+    And the execution is suspended
+    And the execution is resumed
+    And the workflow has ended
+    Then the workflow should complete with output:
+    """yaml
+    heard: [ { n: 1 } ]
+    """
+
   @1.7-wait
   Scenario: A wait passes its transformed input on, after its time
     Given a workflow with definition:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -17,11 +18,9 @@ func suspendAndResume(e *Engine, id chargehand.ExecutionID) {
 		if e.Suspend(e.ctx, id) != nil {
 			return
 		}
-		time.Sleep(1500 * time.Millisecond)
-		if e.Resume(e.ctx, id) != nil {
+		if pause.For(e.ctx, 1500*time.Millisecond) != nil || e.Resume(e.ctx, id) != nil || pause.For(e.ctx, 700*time.Millisecond) != nil {
 			return
 		}
-		time.Sleep(700 * time.Millisecond)
 	}
 }
 
