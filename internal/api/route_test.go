@@ -71,9 +71,9 @@ func TestUnknownPaths(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	s := newServer(t, &fake{})
-	a := request{method: "DELETE", path: pathE}.to(s)
+	a := request{method: "PUT", path: pathE}.to(s)
 	wantProblem(t, a, 405, "method_not_allowed")
-	if allow := a.header.Get("Allow"); allow != "GET, HEAD, OPTIONS" {
+	if allow := a.header.Get("Allow"); allow != "GET, HEAD, DELETE, OPTIONS" {
 		t.Errorf("Allow %q", allow)
 	}
 	a = request{method: "PUT", path: pathW + "/executions"}.to(s)

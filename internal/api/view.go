@@ -104,7 +104,7 @@ type Execution struct {
 	Status          string                  `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
 	CreatedAt       moment                  `json:"created_at"`
 	Results         []result                `json:"results" nullable:"true" doc:"Output files of the last step; null while the execution is not finished."`
-	Phase           string                  `json:"phase" enum:"pending,running,waiting,cancelled,faulted,completed"`
+	Phase           string                  `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
 	WorkflowVersion string                  `json:"workflow_version"`
 	Revision        int64                   `json:"revision" doc:"Revision of workflow_version, counted from 1."`
 	Environment     string                  `json:"environment" enum:"live,test"`
@@ -191,7 +191,7 @@ type timelineEntry struct {
 	Reference  string          `json:"reference" doc:"JSON pointer of the task in the definition."`
 	Iteration  int             `json:"iteration"`
 	Attempt    int             `json:"attempt"`
-	Phase      string          `json:"phase" enum:"pending,running,waiting,cancelled,faulted,completed"`
+	Phase      string          `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
 	StartedAt  moment          `json:"started_at"`
 	FinishedAt moment          `json:"finished_at,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`
@@ -237,7 +237,7 @@ type batchEntry struct {
 	Execution  chargehand.ExecutionID `json:"execution_id" format:"uuid"`
 	Inputs     map[string]any         `json:"inputs"`
 	Status     string                 `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
-	Phase      string                 `json:"phase" enum:"pending,running,waiting,cancelled,faulted,completed"`
+	Phase      string                 `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
 	DurationMs *int64                 `json:"duration_ms,omitempty" minimum:"0" doc:"Finish minus start, in milliseconds."`
 	Index      int                    `json:"index" minimum:"0"`
 	ItemID     string                 `json:"item_id,omitempty"`
