@@ -177,7 +177,7 @@ func executionEndpoints() []endpoint {
 		{
 			method: post, path: one + "/suspend", id: "suspendExecution", tag: "Executions",
 			summary: "Suspend an execution",
-			about: "It starts nothing until it is resumed. Tasks that run are left to end, then its slot is free; what it has started as executions of their own goes on. " +
+			about: "It starts nothing until it is resumed. Tasks that run are left to end, then its slot is free; what it has started as executions of their own continues. " +
 				"Timers, events and outcomes of the time between take effect when it is resumed. A queued execution keeps its place and its status.",
 			scopes: service.ScopeExecutionsManage, body: jsonBody(nothing{}, false), parameters: []*parameter{idempotencyParameter},
 			answers:  []answer{{status: 202, about: "Suspended", view: Execution{}, headers: []string{"ETag", "Idempotency-Replayed"}}},

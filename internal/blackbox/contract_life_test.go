@@ -139,7 +139,6 @@ func testCancelQueued(t *testing.T) {
 	}
 }
 
-// testRetry: a new execution with the same input, retry_of, and 409 where there is no use.
 // testSuspend suspends an execution while a call of it runs, and looks at it from outside.
 func testSuspend(t *testing.T, s *server) {
 	calls := newBarrier(t)
@@ -163,7 +162,7 @@ func testSuspend(t *testing.T, s *server) {
 		return len(list) == 1
 	})
 	if e := s.Do(t, "GET", path+"?wait=1s", "").Object(); e["phase"] != "suspended" {
-		t.Fatalf("it went on: %s", value.Marshal(e))
+		t.Fatalf("it did not stay suspended: %s", value.Marshal(e))
 	}
 	wantStatus(t, s.Do(t, "POST", path+"/resume", "{}"), 202)
 	if e := s.Do(t, "GET", path+"?wait=60s", "").Object(); e["status"] != "finished" {
@@ -197,6 +196,7 @@ func testDelete(t *testing.T, s *server) {
 	}
 }
 
+// testRetry: a new execution with the same input, retry_of, and 409 where there is no use.
 func testRetry(t *testing.T, s *server) {
 	flow := deploy(t, s, fallible)
 	path := begin(t, s, flow, `{"bad":true,"n":5}`)

@@ -287,7 +287,7 @@ func (c *connection) executionsSuspend() *cobra.Command {
 	cmd := c.verb("suspend EXECUTION", "Keep an execution from starting anything", exactArgs(1), c.changeExecution((*client.Client).SuspendExecution))
 	cmd.Long = `Keep an execution from starting anything until it is resumed.
 
-Tasks that run are left to end; then its slot is free. Executions that it has started go on. Timers, events and
+Tasks that run are left to end; then its slot is free. Executions that it has started continue. Timers, events and
 outcomes of the time between take effect when it is resumed, deadlines too.`
 	return cmd
 }

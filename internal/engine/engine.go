@@ -23,7 +23,8 @@ var ErrQueueFull = errors.New("too many queued executions")
 // ErrFinal is returned by Cancel, Suspend and Resume for an execution that has already ended.
 var ErrFinal = errors.New("execution has ended")
 
-// ErrSuspended is returned by Suspend for an execution that is suspended, ErrNotSuspended by Resume for one that is not.
+// ErrSuspended is returned by Suspend for an execution that is suspended, ErrNotSuspended by Resume for one that is
+// not.
 var (
 	ErrSuspended    = errors.New("execution is suspended")
 	ErrNotSuspended = errors.New("execution is not suspended")
@@ -83,7 +84,7 @@ type Engine interface {
 	Cancel(ctx context.Context, id chargehand.ExecutionID, reason string, inTx ...InTx) error
 
 	// Suspend keeps an execution from starting anything until Resume: activities that run are left to end, then its
-	// slot is free; a queued execution stays queued, and its children go on. What happens meanwhile is journaled, and
+	// slot is free; a queued execution stays queued, and its children continue. What happens meanwhile is journaled, and
 	// takes effect at Resume. Both are durable when they return nil. inTx runs in the same transaction.
 	// Errors: store.ErrNotFound, ErrFinal, ErrSuspended or ErrNotSuspended, store.ErrUnavailable, the error of inTx.
 	Suspend(ctx context.Context, id chargehand.ExecutionID, inTx ...InTx) error

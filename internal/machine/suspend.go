@@ -13,7 +13,8 @@ import (
 // Suspended reports whether the execution is suspended.
 func (m *Machine) Suspended() bool { return m.suspended }
 
-// suspend stops the execution from starting anything. Events that repeat it name further activities that have not begun.
+// suspend keeps the execution from starting anything. Events that repeat it name further activities that have not
+// begun.
 func (m *Machine) suspend(ev Event) {
 	if !m.suspended {
 		m.suspended = true

@@ -68,7 +68,7 @@ func TestSuspendTells(t *testing.T) {
 			want = "workflow.started workflow.suspended workflow.resumed task.created task.started task.completed workflow.completed"
 		}
 		resumed := Event{Kind: ResumeRequested, TimeMs: scriptEpoch + 20}
-		var told []string
+		var published []string
 		for _, ev := range append(events, resumed, Event{Kind: TimerFired, Command: 0, TimeMs: scriptEpoch + 1020}) {
 			if ev.Kind == TimerFired {
 				ev.Command = m.InFlight()[0].ID
@@ -76,12 +76,12 @@ func TestSuspendTells(t *testing.T) {
 			for _, c := range m.Apply(ev) {
 				if c.Kind == Publish {
 					text, _ := c.Args.(map[string]any)["type"].(string)
-					told = append(told, strings.TrimSuffix(strings.TrimPrefix(text, "p."), ".v1"))
+					published = append(published, strings.TrimSuffix(strings.TrimPrefix(text, "p."), ".v1"))
 				}
 			}
 		}
-		if got := strings.Join(told, " "); got != want {
-			t.Errorf("early %v: told\n%s, want\n%s", early, got, want)
+		if got := strings.Join(published, " "); got != want {
+			t.Errorf("early %v: published\n%s, want\n%s", early, got, want)
 		}
 	}
 }

@@ -438,8 +438,8 @@ func TestDeleteExecution(t *testing.T) {
 		t.Fatal(err)
 	}
 	items, _ := fx.entries(b, BatchEntries{})
-	fx.finish(items[0].ID, `{}`)
-	deleted(flow.ID, items[0].ID, chargehand.CodeStateConflict)
+	fx.finish(items[0].Execution, `{}`)
+	deleted(flow.ID, items[0].Execution, chargehand.CodeStateConflict)
 
 	// A parent goes when its tree has ended; then its child can.
 	parent, child := fx.create(flow.ID, noInput), fx.create(other.ID, noInput)

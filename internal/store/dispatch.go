@@ -199,9 +199,9 @@ func (t *Tx) NextReady(account int64, s Queue, limit int) ([]Candidate, error) {
 		account, s.Batch, int64(s.Environment), s.Workflow, int64(limit))
 }
 
-// StartQueued gives slots to queued executions, in few statements; those that are suspended stay so. startedMs is their start,
-// or the time part of the id where that is later; it is set in the rows given. The first
-// item of a batch to start makes a pending batch running.
+// StartQueued gives slots to queued executions, in few statements; those that are suspended stay so. startedMs is
+// their start, or the time part of the id where that is later; it is set in the rows given. The first item of a batch
+// to start makes a pending batch running.
 // ErrConflict: one of them is not queued any more; the Update must be undone.
 func (t *Tx) StartQueued(rows []Candidate, startedMs int64) error {
 	byTime := map[int64][]int64{}

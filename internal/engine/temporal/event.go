@@ -93,7 +93,7 @@ func (r *run) receiveOutcomes() {
 	for _, f := range ended {
 		err := f.future.Get(r.ctx, nil)
 		if err != nil && isNotBegun(err) {
-			r.putBack(f.command)
+			r.requeue(f.command)
 		} else if !f.cut || err == nil {
 			r.apply(r.outcomeOf(f))
 		}

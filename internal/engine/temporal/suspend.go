@@ -102,8 +102,9 @@ func (r *run) suspend(notBegun []machine.Command) {
 	r.apply(ev)
 }
 
-// putBack takes back an activity that no worker has begun. Unless the execution is suspended, the machine need not know.
-func (r *run) putBack(c *machine.Command) {
+// requeue takes back an activity that no worker has begun. Unless the execution is suspended, the machine need not know
+// it.
+func (r *run) requeue(c *machine.Command) {
 	if r.machine.Suspended() {
 		r.suspend([]machine.Command{*c})
 		return

@@ -21,7 +21,7 @@ var suspendedRuns = []string{"suspended", "suspended before its start"}
 // runSuspended suspends an execution while an activity runs, a timer fires and a subscription waits, and resumes it.
 func runSuspended(t testing.TB, e *installation) argument {
 	t.Helper()
-	begun, gate := make(chan string, 10), make(chan struct{})
+	begun, opened := make(chan string, 10), make(chan struct{})
 	p := compile(t, `
 do:
   - all: {fork: {branches: [{a: `+get+`}, {b: {wait: {milliseconds: 50}}}, {c: {listen: {to: {one: {with: {type: x}}}}}}]}}
@@ -31,7 +31,7 @@ do:
 		begun <- name
 		if name == "a" {
 			select {
-			case <-gate:
+			case <-opened:
 			case <-ctx.Done():
 			}
 		}
@@ -49,7 +49,7 @@ do:
 	if err := e.engine.Suspend(t.Context(), a.Execution); !errors.Is(err, engine.ErrSuspended) {
 		t.Fatalf("again: %v", err)
 	}
-	close(gate)
+	close(opened)
 	eventually(t, "the slot is free", func() bool { return e.row(a.No).State == store.StateParked })
 	e.publishAll([]any{map[string]any{"specversion": "1.0", "id": "1", "source": "https://example.org", "type": "x", "data": 1}})
 	if row := e.row(a.No); row.Phase != chargehand.Suspended || len(begun) > 0 {
@@ -138,7 +138,7 @@ func TestSuspendAcrossRuns(t *testing.T) {
 	}
 }
 
-// TestSuspendRows: the row decides, and the workflow of what was started is told.
+// TestSuspendRows: the row decides, and the workflow of what was started gets a message.
 func TestSuspendRows(t *testing.T) {
 	onDialects(t, func(w *rowsFixture) {
 		hold := make(chan struct{})
@@ -187,7 +187,7 @@ func TestSuspendRows(t *testing.T) {
 		if err := n.canceller.suspend(w.t.Context(), waiting.ID, false, refuse); !errors.Is(err, refused) {
 			w.t.Errorf("a hook that fails: %v", err)
 		}
-		eventually(w.t, "the workflow is told", func() bool {
+		eventually(w.t, "the workflow has its message", func() bool {
 			w.stage.mu.Lock()
 			defer w.stage.mu.Unlock()
 			p := w.stage.plays[started.ID]

@@ -398,7 +398,10 @@ func reportSuspended(f *fixture) {
 	no := f.inserted()
 	f.reportAs(no, store.StateParked, 0) // number 1
 	report := func(number int64, phase chargehand.Phase, state store.ExecutionState) {
-		f.update(func(tx *store.Tx) error { _, err := tx.ReportState(no, number, phase, state, 0, store.Waits{}); return err })
+		f.update(func(tx *store.Tx) error {
+			_, err := tx.ReportState(no, number, phase, state, 0, store.Waits{})
+			return err
+		})
 	}
 	f.setSuspended(no, true)
 	report(2, chargehand.Running, store.StateActive)
