@@ -148,11 +148,23 @@ func (c *Client) DeleteExecution(ctx context.Context, workflow, id string) error
 	return c.do(ctx, call{method: http.MethodDelete, path: execution(workflow, id)})
 }
 
-// RetryExecution starts a new execution with the same input and, unless a version is given, the
-// same revision.
-func (c *Client) RetryExecution(ctx context.Context, workflow, id string, o StartOptions) (*Execution, error) {
+// RetryOptions of a retry.
+type RetryOptions struct {
+	Input   json.RawMessage // an object; nil: that of the execution
+	Version string          // "published", "same" or a version; empty: the revision of the execution
+	Wait    time.Duration   // at most 60 s
+}
+
+// RetryExecution starts a new execution in place of one that has ended.
+func (c *Client) RetryExecution(ctx context.Context, workflow, id string, o RetryOptions) (*Execution, error) {
+	body := struct {
+		Input   json.RawMessage `json:"input,omitempty"`
+		Version string          `json:"version,omitempty"`
+	}{o.Input, o.Version}
 	var e Execution
-	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/retry", query: o.query(), idempotent: true, into: &e})
+	return &e, c.do(ctx, call{
+		method: http.MethodPost, path: execution(workflow, id) + "/retry", query: waitQuery(nil, o.Wait), body: body, idempotent: true, into: &e,
+	})
 }
 
 // GetExecutionByID reads an execution without naming its workflow.

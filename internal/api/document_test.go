@@ -259,7 +259,7 @@ var samples = map[string][]request{
 		{path: "/api/v1/stream?topic=execution:0197a5c4-2222-7000-8000-000000000002", header: map[string]string{"Last-Event-ID": "end"}},
 	},
 	"cancelExecution":  {{method: "POST", path: pathE + "/cancel", body: `{"reason":"no more"}`}},
-	"retryExecution":   {{method: "POST", path: pathE + "/retry", body: `{}`}},
+	"retryExecution":   {{method: "POST", path: pathE + "/retry", body: `{"input":{"name":"Ada"},"version":"published"}`}, {method: "POST", path: pathE + "/retry?wait=1s"}},
 	"getTimeline":      {{path: pathE + "/timeline?limit=5&cursor=3"}},
 	"runBatch":         {{method: "POST", path: pathW + "/batch", body: `{"items":[{"a":1},{}],"concurrency":2}`, header: map[string]string{"Prefer": "wait=1"}}},
 	"listBatches":      {{path: pathW + "/batch?executions=page"}},

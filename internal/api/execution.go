@@ -98,6 +98,11 @@ type (
 		Delay      string            `json:"delay,omitempty" doc:"ISO 8601 duration, at most 366 days: it does not start earlier."`
 		DelayUntil string            `json:"delay_until,omitempty" format:"date-time" doc:"It does not start earlier. At most 366 days ahead; not together with delay."`
 	}
+	retryBody struct {
+		Input   map[string]any    `json:"input,omitempty" doc:"Another input; must match the workflow's input_schema if it has one. Missing: the input of the execution."`
+		Version string            `json:"version,omitempty" doc:"What it runs: published (what a start would run now), same (the revision of the execution, which is the default), or a version, whose newest revision it runs."`
+		Labels  map[string]string `json:"labels,omitempty" doc:"Labels in place of those of the execution."`
+	}
 	cancelBody struct {
 		Reason string `json:"reason,omitempty" doc:"Shown in the error of what was cancelled."`
 	}
@@ -210,9 +215,9 @@ func executionEndpoints() []endpoint {
 		},
 		{
 			method: post, path: one + "/retry", id: "retryExecution", tag: "Executions",
-			summary: "Run an execution again", about: "Makes a new execution with the same input and, unless version is given, the same revision of the definition. newer_version and newer_revision say if a newer one would run now.",
-			scopes: service.ScopeExecutionsManage, body: jsonBody(nothing{}, false),
-			parameters: []*parameter{versionParameter, waitParameter, preferParameter, idempotencyParameter},
+			summary: "Run an execution again", about: "Makes a new execution with the same input and the same revision of the definition, unless the body says otherwise. newer_version and newer_revision say if a newer one would run now.",
+			scopes: service.ScopeExecutionsManage, body: jsonBody(retryBody{}, false),
+			parameters: []*parameter{waitParameter, preferParameter, idempotencyParameter},
 			answers:    []answer{{status: 201, about: "Execution created", view: retriedExecution{}, headers: created}},
 			problems: []chargehand.Code{
 				chargehand.CodeStateConflict, chargehand.CodeVersionNotFound, chargehand.CodeInputInvalid, chargehand.CodeQueueFull,
@@ -258,8 +263,7 @@ func (c *call) retryExecution() error {
 	ctx, done := c.waiting()
 	defer done()
 	e, replayed, err := c.server.service.RetryExecution(ctx, c.principal, service.RetryExecution{
-		Workflow: c.workflow, Execution: c.execution, Version: c.args.version, Body: c.value,
-		Idempotency: c.idempotency(), View: c.asked(),
+		Workflow: c.workflow, Execution: c.execution, Body: c.value, Idempotency: c.idempotency(), View: c.asked(),
 	})
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ var actions = []Description{
 	{ExecutionDeleted, "An execution that had ended was deleted, with everything that belonged to it.", "execution", "status, phase, workflow_version"},
 	{ExecutionResumed, "A suspended execution was resumed.", "execution", ""},
 	{ExecutionSuspended, "An execution was suspended.", "execution", ""},
-	{ExecutionRetried, "An execution was started again with the input of this one.", "execution", "execution, version, revision"},
+	{ExecutionRetried, "An execution was started again, with the input of this one or with another.", "execution", "execution, version, revision, input"},
 	{BatchCancelled, "A batch was cancelled.", "batch", "reason"},
 	{FileDeleted, "A file was deleted.", "file", "size"},
 	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},

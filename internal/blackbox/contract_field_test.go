@@ -21,7 +21,7 @@ var (
 		"code": isText, "origin": oneOf("workflow", "system"), "retryable": isBool,
 	}
 	executionStatus = oneOf("initial", "processing", "human_in_the_loop", "finished", "error")
-	executionPhase  = oneOf("pending", "running", "waiting", "cancelled", "faulted", "completed")
+	executionPhase  = oneOf("pending", "running", "waiting", "suspended", "cancelled", "faulted", "completed")
 	// executionShape is every field of a read; each state narrows it.
 	executionShape = shape{
 		"id": isUUID, "workflow_id": isUUID, "status": executionStatus, "created_at": isMoment, "results": orNull(isList),

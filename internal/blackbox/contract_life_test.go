@@ -221,10 +221,17 @@ func testRetry(t *testing.T, s *server) {
 	wantProblem(t, s, s.Do(t, "POST", running+"/retry", ""), 409, "state_conflict")
 	wantStatus(t, s.Do(t, "POST", running+"/cancel", ""), 202)
 	wantStatus(t, s.Do(t, "POST", running+"/retry", ""), 201)
-	wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"input":{}}`), 400, "unknown_field")
-	// A retry from a task is for later: refused, not ignored.
-	if a := s.Do(t, "POST", path+"/retry?from=/do/1/fail", ""); a.Status < 400 || a.Status > 499 {
-		t.Errorf("retry from a task: %d %s", a.Status, a.Body)
+	edited := s.Do(t, "POST", path+"/retry", `{"input":{"n":2},"version":"published"}`)
+	wantStatus(t, edited, 201)
+	if e := edited.Object(); e["retry_of"] != before["id"] || e["workflow_version"] != before["workflow_version"] {
+		t.Errorf("with another input: %s", value.Marshal(e))
+	}
+	wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"inputs":{}}`), 400, "unknown_field")
+	wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"input":[]}`), 400, "invalid_body")
+	wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"version":"7.0.0"}`), 404, "version_not_found")
+	// The query forms are gone, and nothing of them is ignored.
+	for _, query := range []string{"version=published", "from=/do/1/fail"} {
+		wantProblem(t, s, s.Do(t, "POST", path+"/retry?"+query, ""), 400, "unknown_parameter")
 	}
 }
 

@@ -137,7 +137,7 @@ func TestContractLimitedStarterFiles(t *testing.T) {
 		for name, c := range map[string]struct{ key, status string }{
 			"by a limited key": {writer, "error"}, "by one that may read the file": {s.Key, "finished"},
 		} {
-			a = s.Do(t, "POST", first+"/retry?version=2.0.0", "", "X-Api-Key", c.key)
+			a = s.Do(t, "POST", first+"/retry", `{"version":"2.0.0"}`, "X-Api-Key", c.key)
 			wantStatus(t, a, 201)
 			if e := finish(t, s, executions(given)+"/"+text(a.Object()["execution_id"])); e["status"] != c.status {
 				t.Errorf("%s: %v %v", name, e["output"], e["error"])

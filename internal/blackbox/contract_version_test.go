@@ -206,7 +206,7 @@ func testPinned(t *testing.T, s *server) {
 	if retry.Status != 201 || text(fields(retry.Object()["output"])["is"]) != "before" {
 		t.Errorf("a retry: %d %s", retry.Status, retry.Body)
 	}
-	retry = s.Do(t, "POST", path+"/retry?wait=30s&version=2.0.0", "")
+	retry = s.Do(t, "POST", path+"/retry?wait=30s", `{"version":"2.0.0"}`)
 	if retry.Status != 201 || text(fields(retry.Object()["output"])["is"]) != "later" {
 		t.Errorf("a retry of another version: %d %s", retry.Status, retry.Body)
 	}

@@ -24,7 +24,8 @@ var commandExamples = map[string]string{
 	"chargehand executions resume":  `  chargehand executions resume 5065ba04`,
 	"chargehand executions suspend": `  chargehand executions suspend 5065ba04`,
 	"chargehand executions retry": `  chargehand executions retry 5065ba04
-  chargehand executions retry 5065ba04 --version 1.0.0 --wait`,
+  chargehand executions retry 5065ba04 --version published --wait
+  chargehand executions retry 5065ba04 --input '{"order": 17}' --version 1.0.0`,
 	"chargehand batches list": `  chargehand batches list
   chargehand batches list examples/enrich-order
   chargehand batches list examples/enrich-order --watch`,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -329,10 +330,20 @@ func (c *connection) changeExecution(change func(*client.Client, context.Context
 }
 
 func (c *connection) executionsRetry() *cobra.Command {
-	var version string
+	var input, version string
 	var wait bool
-	cmd := c.verb("retry EXECUTION", "Run an execution again, with the same input", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, old *client.Execution) error {
-		e, err := api.RetryExecution(ctx, old.WorkflowID, old.ID, client.StartOptions{Version: version})
+	cmd := c.verb("retry EXECUTION", "Run an execution again, with the same or another input", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, old *client.Execution) error {
+		o := client.RetryOptions{Version: version}
+		if input != "" {
+			given, err := c.readInput(input)
+			if err != nil {
+				return err
+			}
+			if o.Input, err = json.Marshal(given); err != nil {
+				return err
+			}
+		}
+		e, err := api.RetryExecution(ctx, old.WorkflowID, old.ID, o)
 		if err != nil {
 			return err
 		}
@@ -345,11 +356,13 @@ func (c *connection) executionsRetry() *cobra.Command {
 		}
 		return c.showExecution(ctx, api, e)
 	}))
-	cmd.Long = `Run an execution that has ended again, with the same input, as a new execution.
+	cmd.Long = `Run an execution that has ended again, as a new execution, with the same input or the one of --input.
 
 It runs the same revision of the workflow that the first one ran, also if the definition was changed since:
-then a message says so. With --version it runs the newest revision of that version.`
-	cmd.Flags().StringVar(&version, "version", "", "run the newest revision of this version")
+then a message says so. With --version published it runs what a start would run now, with --version and a version the
+newest revision of that version.`
+	cmd.Flags().StringVar(&input, "input", "", "another input: JSON, @FILE, or - for standard input")
+	cmd.Flags().StringVar(&version, "version", "", "published, same, or a version, whose newest revision it runs")
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow it to its end")
 	return cmd
 }
@@ -363,6 +376,6 @@ func (c *connection) tellRetry(ctx context.Context, api *client.Client, old, e *
 		return
 	}
 	newer := firstOf(e.NewerVersion, e.WorkflowVersion)
-	fmt.Fprintf(c.err, "%s: that is not what a start runs now, which is version %s, revision %d\nrun that with the same input: chargehand executions retry %s --version %s\n",
-		c.paint("33", "note"), newer, e.NewerRevision, old.ID, newer)
+	fmt.Fprintf(c.err, "%s: that is not what a start runs now, which is version %s, revision %d\nrun that with the same input: chargehand executions retry %s --version published\n",
+		c.paint("33", "note"), newer, e.NewerRevision, old.ID)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 func TestCreateExecutionAnswersInitialAndIsStored(t *testing.T) {
@@ -486,9 +487,13 @@ func TestRetryExecution(t *testing.T) {
 		code   chargehand.Code
 	}{
 		{"unknown execution", func(r *RetryExecution) { r.Execution = newID[chargehand.ExecutionID](5) }, chargehand.CodeExecutionNotFound},
-		{"unknown version", func(r *RetryExecution) { r.Version = "7.0.0" }, chargehand.CodeVersionNotFound},
-		{"a body with fields", func(r *RetryExecution) { r.Body = map[string]any{"input": noInput} }, chargehand.CodeUnknownField},
-		{"an input that the other version refuses", func(r *RetryExecution) { r.Version = "2.0.0" }, chargehand.CodeInputInvalid},
+		{"unknown version", func(r *RetryExecution) { r.Body = map[string]any{"version": "7.0.0"} }, chargehand.CodeVersionNotFound},
+		{"an empty version", func(r *RetryExecution) { r.Body = map[string]any{"version": ""} }, chargehand.CodeInvalidBody},
+		{"a version of the wrong type", func(r *RetryExecution) { r.Body = map[string]any{"version": 2.0} }, chargehand.CodeInvalidBody},
+		{"an unknown field", func(r *RetryExecution) { r.Body = map[string]any{"reason": "x"} }, chargehand.CodeUnknownField},
+		{"an input of the wrong type", func(r *RetryExecution) { r.Body = map[string]any{"input": nil} }, chargehand.CodeInvalidBody},
+		{"an input that the other version refuses", func(r *RetryExecution) { r.Body = map[string]any{"version": "2.0.0"} }, chargehand.CodeInputInvalid},
+		{"an input that the published version refuses", func(r *RetryExecution) { r.Body = map[string]any{"version": "published", "input": noInput} }, chargehand.CodeInputInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := retry
@@ -508,6 +513,23 @@ func TestRetryExecution(t *testing.T) {
 	if got := fx.get(again); got.RetryOf != e.ID {
 		t.Errorf("retry_of is %v", got.RetryOf)
 	}
+	for _, c := range []struct {
+		body           string
+		version, input string
+	}{
+		{`{"version":"same"}`, "1.0.0", `{"n":7}`},
+		{`{"version":"1.0.0","input":{"n":8}}`, "1.0.0", `{"n":8}`},
+		{`{"input":{}}`, "1.0.0", `{}`},
+		{`{"version":"published","input":{"name":"Ada"}}`, "2.0.0", `{"name":"Ada"}`},
+	} {
+		retry.Body = parsed(t, c.body)
+		again, _, err := fx.RetryExecution(t.Context(), fx.p, retry)
+		last := fx.engine.starts[len(fx.engine.starts)-1]
+		if err != nil || again.WorkflowVersion != c.version || again.RetryOf != e.ID || string(last.Row.Input.Inline) != c.input {
+			t.Errorf("%s: %+v with %s, %v", c.body, again, last.Row.Input.Inline, err)
+		}
+	}
+	retry.Body = nil
 	if err := fx.DeleteWorkflow(t.Context(), fx.p, flow.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -596,7 +618,7 @@ func TestRetryTellsOfANewerRevision(t *testing.T) {
 	fx.finish(e.ID, `{}`)
 	retry := func(version string, i *Idempotency) *Execution {
 		t.Helper()
-		again, _, err := fx.RetryExecution(t.Context(), fx.p, RetryExecution{Workflow: flow.ID, Execution: e.ID, Version: version, View: view, Idempotency: i})
+		again, _, err := fx.RetryExecution(t.Context(), fx.p, RetryExecution{Workflow: flow.ID, Execution: e.ID, Body: versionBody(version), View: view, Idempotency: i})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -626,4 +648,12 @@ func TestRetryTellsOfANewerRevision(t *testing.T) {
 	fx.apply(definition("one", "2.0.0"))
 	wantNewer(retry("", nil), "1.0.0", 1, &NewerRevision{"2.0.0", 1})
 	wantNewer(retry("2.0.0", nil), "2.0.0", 1, nil)
+}
+
+// versionBody is the body of a retry that names a version; empty: none.
+func versionBody(version string) value.Value {
+	if version == "" {
+		return nil
+	}
+	return map[string]any{"version": version}
 }
