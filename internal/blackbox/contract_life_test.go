@@ -18,7 +18,7 @@ func TestContractLife(t *testing.T) {
 	t.Run("cancel", func(t *testing.T) { testCancel(t, s) })
 	t.Run("cancel queued", testCancelQueued)
 	t.Run("suspend", func(t *testing.T) { testSuspend(t, s) })
-	t.Run("delete", func(t *testing.T) { testDelete(t, s) })
+	t.Run("delete", func(t *testing.T) { testDeleteExecution(t, s) })
 	t.Run("retry", func(t *testing.T) { testRetry(t, s) })
 	t.Run("timeline", func(t *testing.T) { testTimeline(t, s) })
 	t.Run("timeline pages", func(t *testing.T) { testTimelinePages(t, s) })
@@ -171,8 +171,8 @@ func testSuspend(t *testing.T, s *server) {
 	wantProblem(t, s, s.Do(t, "POST", path+"/suspend", ""), 409, "state_conflict")
 }
 
-// testDelete deletes what has ended, and what belongs to it.
-func testDelete(t *testing.T, s *server) {
+// testDeleteExecution deletes what has ended, and what belongs to it.
+func testDeleteExecution(t *testing.T, s *server) {
 	flow := deploy(t, s, echo)
 	path := begin(t, s, flow, `{"n":1}`)
 	e := s.Do(t, "GET", path+"?wait=60s", "").Object()
@@ -388,7 +388,7 @@ func testNotYet(t *testing.T, s *server) {
 	}
 	flow := deploy(t, s, sleep)
 	path := begin(t, s, flow, "{}")
-	for _, verb := range []string{"/suspend", "/resume", "/events"} {
+	for _, verb := range []string{"/pause", "/events"} {
 		if a := s.Do(t, "POST", path+verb, ""); a.Status != 404 && a.Status != 405 {
 			t.Errorf("%s: %d %s", verb, a.Status, a.Body)
 		}

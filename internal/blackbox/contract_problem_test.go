@@ -81,7 +81,7 @@ func testRoutes(t *testing.T, s *server, flow string) {
 	}
 	for path, allowed := range map[string]string{
 		"/workflows": "GET HEAD POST", "/workflows/" + flow: "GET HEAD DELETE", executions(flow): "GET HEAD POST", batches(flow): "GET HEAD POST",
-		executions(flow) + "/" + nobody: "GET HEAD", executions(flow) + "/" + nobody + "/cancel": "POST", "/limits": "GET HEAD",
+		executions(flow) + "/" + nobody: "GET HEAD DELETE", executions(flow) + "/" + nobody + "/cancel": "POST", "/limits": "GET HEAD",
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW", "get"} {
 			if slices.Contains(strings.Fields(allowed), method) {

@@ -175,7 +175,7 @@ func TestAuditOfWhatRuns(t *testing.T) {
 				t.Fatal("a second time it was no conflict")
 			}
 		})
-		wantEntry(t, got, s.action, one, `{}`)
+		wantEntry(t, got, s.action, one, ``)
 	}
 	got = fx.audited(func() {
 		_, _, err := fx.CancelExecution(t.Context(), fx.p, ChangeExecution{Workflow: w.ID, Execution: first.ID, Body: parsed(t, `{"reason":"wrong input"}`)})
@@ -197,7 +197,7 @@ func TestAuditOfWhatRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	wantEntry(t, got, audit.ExecutionDeleted, one, `{"status":{"before":"error","after":null},"phase":{"before":"cancelled","after":null},"workflow_version":{"before":"1.0.0","after":null}}`)
+	wantEntry(t, got, audit.ExecutionDeleted, one, `{"phase":{"before":"cancelled","after":null},"status":{"before":"error","after":null},"workflow_version":{"before":"1.0.0","after":null}}`)
 }
 
 // TestAuditOfCommands: what the command line and the server's own files change is on record as the system's.
