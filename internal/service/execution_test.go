@@ -520,7 +520,7 @@ func TestRetryExecution(t *testing.T) {
 		{`{"version":"same"}`, "1.0.0", `{"n":7}`},
 		{`{"version":"1.0.0","input":{"n":8}}`, "1.0.0", `{"n":8}`},
 		{`{"input":{}}`, "1.0.0", `{}`},
-		{`{"version":"published","input":{"name":"Ada"}}`, "2.0.0", `{"name":"Ada"}`},
+		{`{"version":"published","input":{"text":"Ada"}}`, "2.0.0", `{"text":"Ada"}`},
 	} {
 		retry.Body = parsed(t, c.body)
 		again, _, err := fx.RetryExecution(t.Context(), fx.p, retry)
