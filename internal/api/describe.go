@@ -177,6 +177,7 @@ var schemaAbout = map[string]string{
 	"CloudEvent":          "An event in the JSON format of CloudEvents 1.0. Further attributes are kept.",
 	"CreateExecutionBody": "What an execution starts with.",
 	"CreateBatchBody":     "What the executions of a batch start with.",
+	"RetryBody":           "What a retry runs, where that is not what the execution ran.",
 	"CancelBody":          "Why something is cancelled.",
 	"Nothing":             "An empty object.",
 	"PublishBody":         "Which revision of the version is published.",

@@ -237,6 +237,7 @@ func examples() map[reflect.Type]any {
 		map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Chargehand", "version": "1"}},
 		createExecutionBody{Input: map[string]any{"item": "lamp"}},
 		createBatchBody{Items: []map[string]any{{"item": "lamp"}, {"item": "desk"}}, Concurrency: 5},
+		retryBody{Input: map[string]any{"item": "lamp"}, Version: "published"},
 		cancelBody{Reason: "The order was withdrawn."},
 		nothing{}, publishBody{Revision: 2},
 		createKeyBody{Name: "shop front", Preset: "run", Workflows: []string{exampleWorkflowID}},
