@@ -101,7 +101,7 @@ type (
 	retryBody struct {
 		Input   map[string]any    `json:"input,omitempty" doc:"Another input; must match the workflow's input_schema if it has one. Missing: the input of the execution."`
 		Version string            `json:"version,omitempty" doc:"What it runs: published (what a start would run now), same (the revision of the execution, which is the default), or a version, whose newest revision it runs."`
-		Labels  map[string]string `json:"labels,omitempty" doc:"Labels in place of those of the execution."`
+		Labels  map[string]string `json:"labels,omitempty" nullable:"false" doc:"Labels in place of those of the execution."`
 	}
 	cancelBody struct {
 		Reason string `json:"reason,omitempty" doc:"Shown in the error of what was cancelled."`
