@@ -44,6 +44,7 @@ type args struct {
 	verify        bool              // the session is to be made fresh
 	topics        []service.Topic   // of a stream
 	ended         bool              // the client of a stream has its last event
+	page          string            // where the browser goes after the provider
 }
 
 // parameter is a query parameter or header that routes share: how it is read, and what the

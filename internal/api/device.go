@@ -154,7 +154,7 @@ func (c *call) redeemDevice() error {
 		Account: sessionAccount{ID: got.Account.ID, Name: got.Account.Name}, Keys: []deviceKey{},
 	}
 	for _, k := range got.Keys {
-		v.Keys = append(v.Keys, deviceKey{ID: k.ID, Environment: k.Environment.String(), Key: k.Key, Scopes: k.Scopes, ExpiresAt: at(k.ExpiresAt)})
+		v.Keys = append(v.Keys, deviceKey{ID: k.ID, Environment: k.Environment.String(), Key: k.Key, Scopes: append([]string{}, k.Scopes...), ExpiresAt: at(k.ExpiresAt)})
 	}
 	return c.view(http.StatusOK, v)
 }
@@ -172,16 +172,19 @@ func deviceStepField(step string) page.Field {
 }
 
 // deviceSignInPage signs a person in who opens the page without a session.
-func deviceSignInPage(q map[string]string) page.Content {
-	content := loginPage(q, signin.Methods{Password: true})
-	content.Page = page.DeviceSignIn
+func (c *call) deviceSignInPage(q map[string]string) page.Content {
+	content := loginPage(q, c.methods())
+	content.Page, content.After, content.Forgotten = page.DeviceSignIn, pageDevice, false
 	content.Fields = append([]page.Field{deviceStepField(deviceSignIn)}, content.Fields...)
 	return content
 }
 
-// deviceCodePage asks for the code, and for the password where the sign-in is not fresh. The code is never taken from
-// the address.
+// deviceCodePage asks for the code, and for the password where the sign-in is not fresh; a person without a password
+// confirms it in another way first. The code is never taken from the address.
 func (c *call) deviceCodePage(s *signin.Session, typed string) page.Content {
+	if !s.Fresh(c.began) && s.Person.Password == "" {
+		return c.deviceVerifyPage(s)
+	}
 	content := page.Content{Page: page.Device, Note: signedInAs(s), Fields: []page.Field{
 		deviceStepField(deviceEnter), {Name: "code", Type: "text", Autocomplete: "off", Value: typed, Help: "code-help", Required: true},
 	}}
@@ -191,6 +194,39 @@ func (c *call) deviceCodePage(s *signin.Session, typed string) page.Content {
 	return content
 }
 
+// deviceVerifyPage lets a person without a password confirm the sign-in with what the person has.
+func (c *call) deviceVerifyPage(s *signin.Session) page.Content {
+	m := c.methods()
+	content := page.Content{Page: page.DeviceVerify, Note: signedInAs(s), After: pageDevice, Verify: true, NoForm: true}
+	if m.Passkeys {
+		content.Passkey = page.PasskeyVerify
+	}
+	own, err := c.server.signIn.Identities(c.r.Context(), s)
+	if err != nil {
+		return content
+	}
+	for _, i := range own {
+		if i.Title != "" {
+			content.Providers = append(content.Providers, page.Provider{Name: i.Provider, Title: i.Title})
+		}
+	}
+	return content
+}
+
+// hasRole reports whether the person of the browser's session may do anything.
+func (c *call) hasRole() (bool, error) {
+	for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
+		p, err := c.server.service.AuthenticateSession(c.r.Context(), c.sessionToken(), env)
+		if err != nil {
+			return false, err
+		}
+		if p.Scopes != 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 func signedInAs(s *signin.Session) string {
 	return "Signed in as " + s.Person.Name + " (" + s.Person.Email + "), in the account " + s.Account.Name + "."
 }
@@ -198,7 +234,14 @@ func signedInAs(s *signin.Session) string {
 func (c *call) devicePage() error {
 	s := c.browserSession()
 	if s == nil {
-		return c.drawPage(http.StatusOK, deviceSignInPage(nil))
+		return c.drawPage(http.StatusOK, c.deviceSignInPage(nil))
+	}
+	c.lang = page.Language(s.Person.Locale, strings.Join(c.r.Header["Accept-Language"], ","))
+	if has, err := c.hasRole(); err != nil || !has {
+		if err != nil {
+			return err
+		}
+		return c.drawPage(http.StatusOK, page.Content{Page: page.DeviceNoRole, Note: signedInAs(s)})
 	}
 	return c.drawPage(http.StatusOK, c.deviceCodePage(s, ""))
 }
@@ -210,11 +253,11 @@ func (c *call) postDevice() error {
 	}
 	if q[deviceStep] == deviceSignIn {
 		s, err := c.server.signIn.SignIn(c.r.Context(), q["email"], q["password"], c.from())
-		return c.answerFormAt("/device", deviceSignInPage(q), s, err)
+		return c.answerFormAt(pageDevice, c.deviceSignInPage(q), s, err)
 	}
 	s := c.browserSession()
 	if s == nil {
-		again := deviceSignInPage(nil)
+		again := c.deviceSignInPage(nil)
 		again.Error = "The session has ended. Sign in again."
 		return c.drawPage(http.StatusUnauthorized, again)
 	}
@@ -228,8 +271,7 @@ func (c *call) postDevice() error {
 func (c *call) confirmDevice(s *signin.Session, q map[string]string) error {
 	if !s.Fresh(c.began) {
 		if s.Person.Password == "" {
-			return c.answerForm(c.deviceCodePage(s, q["code"]), nil, chargehand.NewError(chargehand.CodeFreshSignInRequired,
-				"This needs a sign-in within the last 10 minutes. Sign out on the page /sign-in, sign in again and come back."))
+			return c.answerForm(c.deviceVerifyPage(s), nil, signin.NotFresh())
 		}
 		renewed, err := c.server.signIn.VerifyPassword(c.r.Context(), s, q["password"], c.from())
 		if err != nil {

@@ -334,9 +334,51 @@ func TestProvidersOverHTTP(t *testing.T) {
 		if begun := w.send("GET", "/api/v1/auth/oidc/partner?verify=true", ""); !strings.Contains(begun.header.Get("Location"), "max_age=0") {
 			t.Errorf("the provider is not asked to ask: %s", begun.header.Get("Location"))
 		}
-		d.audited(audit.UserProvisioned, audit.UserJoined, audit.IdentityLinked, audit.GroupCreated, audit.GroupJoined, audit.GroupLeft)
+		d.links(ada)
+		d.audited(audit.SessionFailed, audit.IdentityRemoved, audit.UserProvisioned, audit.UserJoined, audit.IdentityLinked, audit.GroupCreated, audit.GroupJoined, audit.GroupLeft)
 		w.want("denied", w.enterBy("partner", map[string]any{"deny": true}), 401, "invalid_credentials")
 	})
+}
+
+// links lets the first admin sign in by a provider too, beside the password, whatever the e-mail is there.
+func (d *doors) links(ada *visitor) {
+	t := d.t
+	t.Helper()
+	adas := map[string]any{"sub": "ada of the staff", "email": "else@example.net"}
+	begin := func(v *visitor) reply {
+		return v.want("begin", v.send("POST", "/api/v1/me/identities", `{"provider":"company"}`), 200, "")
+	}
+	came := func(v *visitor, begun reply, claims map[string]any) reply {
+		begun.header = http.Header{"Location": {begun.body["url"].(string)}}
+		begun.status = 303
+		return v.send("GET", v.at(begun, claims), "")
+	}
+	begun := begin(ada)
+	if !strings.Contains(begun.body["url"].(string), "max_age=0") {
+		t.Errorf("the provider is not asked to ask: %s", begun.text)
+	}
+	stranger := d.visitor()
+	stranger.want("in another browser", came(stranger, begun, adas), 401, "invalid_credentials")
+	ada.want("by an address that a browser follows", ada.send("GET", "/api/v1/auth/oidc/company?link=true", ""), 400, "unknown_parameter")
+	ada.want("the identity of another user", came(ada, begin(ada), map[string]any{"sub": "cy"}), 409, "state_conflict")
+	ada.want("linked", came(ada, begin(ada), adas), 303, "")
+	ada.want("once more", came(ada, begin(ada), adas), 303, "")
+	ada.want("a second one", came(ada, begin(ada), map[string]any{"sub": "ada's other"}), 409, "state_conflict")
+	if list := ada.want("listed", ada.send("GET", "/api/v1/me/identities", ""), 200, ""); !strings.Contains(list.text, `"title":"Example Ltd."`) {
+		t.Errorf("listed: %s", list.text)
+	}
+	v := d.visitor()
+	v.want("signed in", v.enterBy("company", adas), 303, "")
+	if got := v.want("session", v.send("GET", "/api/v1/session", ""), 200, ""); got.body["user"].(map[string]any)["name"] != "Ada" {
+		t.Errorf("session of %s", got.text)
+	}
+	page := ada.send("GET", "/sign-in", "")
+	if !strings.Contains(page.text, "You sign in with") || strings.Contains(page.text, `value="company"`) || !strings.Contains(page.text, `value="partner"`) {
+		t.Errorf("the page of the person: %s", page.text)
+	}
+	ada.want("removed", ada.send("DELETE", "/api/v1/me/identities/company", ""), 204, "")
+	ada.want("removed before", ada.send("DELETE", "/api/v1/me/identities/company", ""), 404, "provider_not_found")
+	v.want("removed", d.visitor().enterBy("company", adas), 403, "not_invited")
 }
 
 // audited fails unless the audit log has an entry of each action.

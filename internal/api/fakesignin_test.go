@@ -116,9 +116,14 @@ func (f *fakeSignIn) RemovePasskey(context.Context, *signin.Session, chargehand.
 func (f *fakeSignIn) passkey() signin.Passkey {
 	return signin.Passkey{ID: mustID[chargehand.PasskeyID]("0197a5c4-8888-7000-8000-000000000008"), Name: "Phone", CreatedAt: moment0}
 }
-func (f *fakeSignIn) BeginProvider(context.Context, string, string, *signin.Session) (signin.Departure, error) {
+func (f *fakeSignIn) Identities(context.Context, *signin.Session) ([]signin.Identity, error) {
+	return []signin.Identity{{Provider: "company", Title: "Example Ltd.", CreatedAt: moment0}}, f.fail
+}
+func (f *fakeSignIn) RemoveIdentity(context.Context, *signin.Session, string) error { return f.fail }
+func (f *fakeSignIn) BeginProvider(context.Context, string, string, signin.Journey) (signin.Departure, error) {
 	return signin.Departure{Address: "https://id.example.com/authorize", Way: "way", Ends: moment0}, f.fail
 }
-func (f *fakeSignIn) FinishProvider(_ context.Context, _, _ string, _ url.Values, _ *signin.Session, from signin.Client) (*signin.Session, error) {
-	return f.session(from)
+func (f *fakeSignIn) FinishProvider(_ context.Context, _, _ string, _ url.Values, _ *signin.Session, from signin.Client) (signin.Arrival, error) {
+	s, err := f.session(from)
+	return signin.Arrival{Session: s, Page: pageSignIn}, err
 }

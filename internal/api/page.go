@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -15,7 +16,7 @@ import (
 
 // publicPages is the exact list of the pages at the root, which need no key.
 var publicPages = []string{
-	"GET /setup", "POST /setup", "GET /sign-in", "POST /sign-in", "GET /invitation", "POST /invitation",
+	"GET /", "GET /setup", "POST /setup", "GET /sign-in", "POST /sign-in", "GET /invitation", "POST /invitation",
 	"GET /password-reset", "POST /password-reset", "GET /device", "POST /device", "GET /assets/page.css", "GET /assets/page.js",
 }
 
@@ -30,6 +31,7 @@ func pageEndpoints() []endpoint {
 		return e
 	}
 	return []endpoint{
+		{method: get, path: "/", id: "GET /", browsed: true, page: true, serve: (*call).rootPage},
 		one(get, "/setup", func(c *call) error { return c.showForm(setupPage(nil)) }), one(post, "/setup", (*call).postSetup),
 		one(get, "/sign-in", (*call).signInPage), one(post, "/sign-in", (*call).postSignIn),
 		one(get, "/invitation", func(c *call) error { return c.showForm(invitationPage(nil)) }), one(post, "/invitation", (*call).postInvitation),
@@ -229,6 +231,16 @@ func loginPage(q map[string]string, m signin.Methods) page.Content {
 	return offer(content, m)
 }
 
+// rootPage says to a person where to go. A program gets the error of a path that does not exist.
+func (c *call) rootPage() error {
+	if !c.asksForPage() {
+		c.route = nil
+		return chargehand.NewError(chargehand.CodeRouteNotFound,
+			"There is no path \"/\" here. All paths are in "+chargehand.APIPath+"/openapi.json.")
+	}
+	return c.drawPage(http.StatusOK, page.Content{Page: page.Root})
+}
+
 func (c *call) signInPage() error {
 	m, err := c.server.signIn.Methods(c.r.Context(), c.from())
 	if err != nil {
@@ -240,8 +252,8 @@ func (c *call) signInPage() error {
 			Page: page.SignedIn, Note: s.Person.Name + " (" + s.Person.Email + "), " + s.Account.Name,
 			Fields: []page.Field{{Name: "leave", Type: "hidden", Value: "yes"}},
 		}
-		if m.Passkeys && s.Fresh(c.began) {
-			content.Passkey = page.PasskeyAdd
+		if err := c.offerMore(&content, s, m); err != nil {
+			return err
 		}
 		return c.drawPage(http.StatusOK, content)
 	}
@@ -250,6 +262,44 @@ func (c *call) signInPage() error {
 		return nil
 	}
 	return c.drawPage(http.StatusOK, loginPage(nil, m))
+}
+
+// offerMore adds to the page of a person who has just signed in what other ways to sign in the person can choose.
+func (c *call) offerMore(content *page.Content, s *signin.Session, m signin.Methods) error {
+	own, err := c.server.signIn.Identities(c.r.Context(), s)
+	if err != nil {
+		return err
+	}
+	for _, i := range own {
+		content.Facts = append(content.Facts, page.Fact{Name: "ways", Value: cmp.Or(i.Title, i.Provider)})
+	}
+	if !s.Fresh(c.began) {
+		return nil
+	}
+	if m.Passkeys {
+		content.Passkey = page.PasskeyAdd
+	}
+	for _, p := range m.Providers {
+		if !slices.ContainsFunc(own, func(i signin.Identity) bool { return i.Provider == p.Name }) {
+			content.Links = append(content.Links, page.Provider{Name: p.Name, Title: p.Title})
+		}
+	}
+	return nil
+}
+
+// linkProvider shows a person the way to the identity provider that the person wants to sign in by too. It is a page
+// with a link, because a browser follows no redirect to another site after a form.
+func (c *call) linkProvider(name string) error {
+	s := c.browserSession()
+	if s == nil {
+		c.seeOther(pageSignIn)
+		return nil
+	}
+	address, err := c.depart(name, signin.Journey{Session: s, Link: true})
+	if err != nil {
+		return err
+	}
+	return c.drawPage(http.StatusOK, page.Content{Page: page.Linking, Go: address})
 }
 
 func (c *call) postSignIn() error {
@@ -266,6 +316,9 @@ func (c *call) postSignIn() error {
 		c.setCookie("", time.Time{})
 		c.seeOther("/sign-in")
 		return nil
+	}
+	if q["link"] != "" {
+		return c.linkProvider(q["link"])
 	}
 	if q["forgotten"] != "" {
 		if err := c.server.signIn.AskReset(c.r.Context(), q["forgotten"], c.from()); err != nil {
@@ -292,6 +345,9 @@ func (c *call) postInvitation() error {
 	}
 	browser := c.browserSession()
 	s, err := c.server.signIn.Accept(c.r.Context(), signin.Accept{Token: q["token"], Name: q["name"], Password: q["password"], Session: browser}, c.formClient())
+	if isGone(err) {
+		return c.drawGone(err)
+	}
 	return c.badForm(invitationPage(q), s, needsPassword(q, err))
 }
 
@@ -308,5 +364,21 @@ func (c *call) postReset() error {
 		return err
 	}
 	s, err := c.server.signIn.Reset(c.r.Context(), q["token"], q["password"], c.from())
+	if isGone(err) {
+		return c.drawGone(err)
+	}
 	return c.answerForm(resetPage(q), s, err)
+}
+
+// isGone reports whether a link does not work any more, whatever else the person fills in.
+func isGone(err error) bool {
+	var shown *chargehand.Error
+	return errors.As(err, &shown) && shown.Code == chargehand.CodeInvalidCredentials
+}
+
+// drawGone says that a link does not work any more, without the form that could be sent again for nothing.
+func (c *call) drawGone(err error) error {
+	shown, _ := asProblem(err)
+	c.code = shown.Code
+	return c.drawPage(statusOf(shown), page.Content{Page: page.Gone, Error: page.Translate(c.language(), shown.Detail)})
 }

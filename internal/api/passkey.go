@@ -50,7 +50,7 @@ func passkeyEndpoints() []endpoint {
 			method: post, path: "/auth/passkey", id: "signInWithPasskey", tag: tag, enters: true,
 			summary: "Sign in with a passkey", about: "After POST /auth/passkey/options. Failed tries of others do not delay it.", body: jsonBody(credentialBody{}, true),
 			answers:  []answer{{status: 201, about: "Signed in", view: session{}, headers: []string{"Set-Cookie"}}},
-			problems: append(unusable, chargehand.CodeInvalidCredentials), change: "signed in", audits: []audit.Action{audit.SessionCreated}, serve: (*call).passkeySignIn,
+			problems: append(unusable, chargehand.CodeInvalidCredentials), change: "signed in", audits: []audit.Action{audit.SessionCreated, audit.SessionFailed}, serve: (*call).passkeySignIn,
 		},
 		{
 			method: get, path: "/me/passkeys", id: "listPasskeys", tag: tag, enters: true, session: true,

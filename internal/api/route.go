@@ -107,6 +107,7 @@ func endpoints() []endpoint {
 		signInEndpoints(),
 		passkeyEndpoints(),
 		providerEndpoints(),
+		identityEndpoints(),
 		deviceEndpoints(),
 		secretEndpoints(),
 		eventEndpoints(),

@@ -38,8 +38,10 @@ type SignIn interface {
 	AddPasskey(ctx context.Context, session *signin.Session, name, way string, answer []byte, from signin.Client) (signin.Passkey, error)
 	RemovePasskey(ctx context.Context, session *signin.Session, id chargehand.PasskeyID) error
 
-	BeginProvider(ctx context.Context, name, redirect string, session *signin.Session) (signin.Departure, error)
-	FinishProvider(ctx context.Context, name, way string, query url.Values, browser *signin.Session, from signin.Client) (*signin.Session, error)
+	BeginProvider(ctx context.Context, name, redirect string, j signin.Journey) (signin.Departure, error)
+	FinishProvider(ctx context.Context, name, way string, query url.Values, browser *signin.Session, from signin.Client) (signin.Arrival, error)
+	Identities(ctx context.Context, session *signin.Session) ([]signin.Identity, error)
+	RemoveIdentity(ctx context.Context, session *signin.Session, provider string) error
 	AskReset(ctx context.Context, email string, from signin.Client) error
 }
 

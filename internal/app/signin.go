@@ -35,7 +35,7 @@ func (t *term) openSignIn(keys *secret.Keys) error {
 		providers = append(providers, oidc.New(s, nil, nil))
 	}
 	t.signIn = signin.New(signin.Config{
-		Store: t.store, Mail: t.mail, Key: key, Log: t.log, Changed: t.service.ForgetSessions, Keys: t.makeKeys,
+		Store: t.store, Mail: t.mail, Key: key, Log: t.log, Changed: t.service.ForgetSessions, Keys: t.makeKeys, RoomForUser: t.service.RoomForUser,
 		Providers: providers, WithoutPasswords: t.cfg.WithoutPasswords,
 		SetUp: func() { t.log.Info("the installation is set up"); t.removeSetupToken() },
 	})

@@ -45,6 +45,7 @@ const (
 	SessionEnded       Action = "session.ended"
 	UserProvisioned    Action = "user.provisioned"
 	IdentityLinked     Action = "identity.linked"
+	IdentityRemoved    Action = "identity.removed"
 	PasskeyAdded       Action = "passkey.added"
 	PasskeyRemoved     Action = "passkey.removed"
 	SessionFailed      Action = "session.failed" // CountFailedSignIn
@@ -97,10 +98,11 @@ var actions = []Description{
 	{SessionSwitched, "A user who has signed in already works in this account now.", "user", ""},
 	{SessionEnded, "A user has signed out.", "user", ""},
 	{UserProvisioned, "A person without an invitation has become a user, by the rules for an identity provider.", "user", "provider"},
-	{IdentityLinked, "A user has signed in by an identity provider for the first time.", "user", "provider"},
+	{IdentityLinked, "A user can sign in by an identity provider from now on.", "user", "provider"},
+	{IdentityRemoved, "A user can sign in by an identity provider no more, and has left its groups.", "user", "provider"},
 	{PasskeyAdded, "A user has added a passkey to the ways to sign in.", "passkey", ""},
 	{PasskeyRemoved, "A user has removed a passkey.", "passkey", ""},
-	{SessionFailed, "A sign-in has failed, `count` times within one minute. There is no target if no person has the e-mail.", "user", ""},
+	{SessionFailed, "A sign-in has failed, `count` times within one minute. There is no target if no person is known.", "user", ""},
 	{MasterKeyExchanged, "The keys of the installation were wrapped by another master key, or older master keys were removed.", "master_key", "current, data_key, removed"},
 }
 

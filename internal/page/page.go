@@ -44,6 +44,7 @@ const (
 	PasskeySetup      = "setup"
 	PasskeyInvitation = "invitation"
 	PasskeyAdd        = "add"
+	PasskeyVerify     = "verify"
 )
 
 // Provider is an identity provider that a person can sign in by.
@@ -64,6 +65,14 @@ type Content struct {
 	// Passkey is what the button for a passkey does; empty: there is none. Only script shows it.
 	Passkey   string
 	Providers []Provider
+	// Links are the providers that the person can choose to sign in by too.
+	Links []Provider
+	// Go is where the link of the page leads; empty: there is none.
+	Go string
+	// After is the page that a sign-in leads to; empty: /sign-in.
+	After string
+	// Verify: the buttons confirm the sign-in of the person.
+	Verify bool
 	// NoForm: persons do not sign in with what a form holds.
 	NoForm bool
 	// Forgotten adds a form for those who have forgotten the password.
@@ -79,6 +88,17 @@ const (
 
 // Fact is something with a name.
 type Fact struct{ Name, Value string }
+
+// Query is that of the addresses at which a sign-in by a provider begins.
+func (c Content) Query() template.URL {
+	switch {
+	case c.After == "/device" && c.Verify:
+		return "?verify=true&page=device"
+	case c.After == "/device":
+		return "?page=device"
+	}
+	return ""
+}
 
 // Texts are those of the page.
 func (c Content) Texts() texts { return pages[c.Lang][c.Page] }

@@ -1,12 +1,17 @@
 // The secret of a link is in the fragment of its address, which browsers do not send. It goes into the form, and out
 // of the address and the history.
-const given = new URLSearchParams(location.hash.slice(1)).get("token");
-const field = document.getElementById("token");
-if (given && field) {
-  field.value = given;
-  history.replaceState(null, "", location.pathname + location.search);
-  document.querySelector("input:not(#token)")?.focus();
-}
+const takeToken = () => {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  const field = document.getElementById("token");
+  if (given && field) {
+    field.value = given;
+    history.replaceState(null, "", location.pathname + location.search);
+    document.querySelector("input:not(#token)")?.focus();
+  }
+};
+takeToken();
+// A link that is pasted into a tab where the page is open changes the fragment alone.
+addEventListener("hashchange", takeToken);
 
 // Passkeys: what the server asks for goes to the browser, and what the browser answers goes to the server.
 const place = document.querySelector("[data-passkey]");
@@ -27,7 +32,7 @@ if (place && window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
     const credential = await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) });
     await send("/me/passkeys", { credential: credential.toJSON() });
   };
-  const enter = () => location.assign("/sign-in");
+  const enter = () => location.assign(place.dataset.after ?? "/sign-in");
   const fill = (...names) => names.every((name) => input(name).reportValidity());
 
   // Until a passkey is made, the token of the form counts again: a person who gives up here presses the button once more.
@@ -36,6 +41,12 @@ if (place && window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
       const { options } = await send("/auth/passkey/options");
       const credential = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
       await send("/auth/passkey", { credential: credential.toJSON() });
+      enter();
+    },
+    verify: async () => {
+      const { options } = await send("/auth/passkey/options");
+      const credential = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
+      await send("/session/verify", { credential: credential.toJSON() });
       enter();
     },
     setup: async () => {

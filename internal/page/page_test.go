@@ -29,6 +29,12 @@ func TestTranslations(t *testing.T) {
 			t.Errorf("%s has no German", name)
 		}
 	}
+	for _, name := range []string{Setup, SignIn, SignedIn, Invitation, Reset, Forgotten, Problem, Linking, Root, Gone, DeviceSignIn, Device,
+		DeviceConfirm, DeviceConfirmAdmin, DeviceAllowed, DeviceVerify, DeviceNoRole, DeviceRefused} {
+		if pages[English][name].Title == "" || pages[German][name].Title == "" {
+			t.Errorf("the page %s has no title", name)
+		}
+	}
 	if len(pages[English]) != len(pages[German]) || len(words[English]) != len(words[German]) {
 		t.Error("one language has more texts than the other")
 	}

@@ -16,6 +16,9 @@ const (
 	Reset      = "password-reset"
 	Forgotten  = "forgotten"
 	Problem    = "problem"
+	Linking    = "linking"
+	Root       = "root"
+	Gone       = "gone"
 
 	DeviceSignIn  = "device-sign-in"
 	Device        = "device"
@@ -23,6 +26,8 @@ const (
 	// DeviceConfirmAdmin is DeviceConfirm for a program that asks for the rights of an admin.
 	DeviceConfirmAdmin = "device-confirm-admin"
 	DeviceAllowed      = "device-allowed"
+	DeviceVerify       = "device-verify"
+	DeviceNoRole       = "device-no-role"
 	DeviceRefused      = "device-refused"
 )
 
@@ -63,9 +68,14 @@ var pages = map[string]map[string]texts{
 		Reset:      {"Set a new password", "All your sessions, passkeys and personal keys end, so that no other person can act in your name. You can make new ones afterwards.", "Set the password and sign in"},
 		Forgotten: {"Look into your mail", "If a person signs in here with this e-mail address and a password, a mail with a link is on its way. " +
 			"The link can be used once, within an hour.", ""},
-		Problem: {"That did not work", "", ""},
-		DeviceSignIn: {"Sign in to connect a program", "A program such as the command line shows a code. Sign in first, then type it here. " +
-			"If you sign in in another way, open the page /sign-in, and this page again afterwards.", "Sign in"},
+		Problem:      {"That did not work", "", ""},
+		DeviceSignIn: {"Sign in to connect a program", "A program such as the command line shows a code. Sign in first, then type it here.", "Sign in"},
+		Root:         {"Chargehand", "This is a workflow execution service. People sign in; programs use its API.", ""},
+		Gone:         {"This link does not work", "", ""},
+		Linking:      {"Sign in there", "The identity provider asks you to sign in again. After that you can sign in here by it, too.", "Continue to the identity provider"},
+		DeviceVerify: {"Confirm that it is you", "Your sign-in is older than 10 minutes. Confirm it before you connect a program.", ""},
+		DeviceNoRole: {"You have no role yet", "You are signed in, but you may not do anything in this account yet, so a program would get no key. Ask an admin for a role, then open " +
+			"this page again.", ""},
 		Device: {"Connect a program", "Type the code that the program shows. Type no code that another person has sent you: the one who " +
 			"started the program could do what you may do.", "Continue"},
 		DeviceConfirm: {"Allow this program?", "It gets personal keys, with which it may do everything that you may do in this account, except for what only " +
@@ -85,9 +95,14 @@ var pages = map[string]map[string]texts{
 		Reset:      {"Neues Passwort setzen", "Alle deine Sitzungen, Passkeys und persönlichen Schlüssel enden, damit niemand außer dir in deinem Namen weitermacht. Danach kannst du neue anlegen.", "Passwort setzen und anmelden"},
 		Forgotten: {"Sieh in deine Mails", "Wenn sich jemand hier mit dieser E-Mail-Adresse und einem Passwort anmeldet, ist eine Mail mit einem Link unterwegs. " +
 			"Der Link gilt einmal, eine Stunde lang.", ""},
-		Problem: {"Das hat nicht geklappt", "", ""},
-		DeviceSignIn: {"Anmelden, um ein Programm zu verbinden", "Ein Programm wie die Kommandozeile zeigt einen Code. Melde dich zuerst an und tippe ihn dann hier ein. " +
-			"Wenn du dich auf anderem Weg anmeldest, öffne die Seite /sign-in und danach diese Seite wieder.", "Anmelden"},
+		Problem:      {"Das hat nicht geklappt", "", ""},
+		DeviceSignIn: {"Anmelden, um ein Programm zu verbinden", "Ein Programm wie die Kommandozeile zeigt einen Code. Melde dich zuerst an und tippe ihn dann hier ein.", "Anmelden"},
+		Root:         {"Chargehand", "Dieser Dienst führt Abläufe aus. Menschen melden sich an, Programme nutzen seine API.", ""},
+		Gone:         {"Dieser Link gilt nicht", "", ""},
+		Linking:      {"Dort anmelden", "Der Identitätsanbieter bittet dich, dich noch einmal anzumelden. Danach kannst du dich auch über ihn hier anmelden.", "Weiter zum Identitätsanbieter"},
+		DeviceVerify: {"Bestätige, dass du es bist", "Deine Anmeldung ist älter als 10 Minuten. Bestätige sie, bevor du ein Programm verbindest.", ""},
+		DeviceNoRole: {"Du hast noch keine Rolle", "Du bist angemeldet, darfst in diesem Konto aber noch nichts, ein Programm bekäme also keinen Schlüssel. Bitte einen Admin um eine " +
+			"Rolle und öffne diese Seite dann wieder.", ""},
 		Device: {"Programm verbinden", "Tippe den Code ein, den das Programm zeigt. Tippe keinen Code ein, den dir jemand geschickt hat: Wer das Programm " +
 			"gestartet hat, könnte tun, was du tun darfst.", "Weiter"},
 		DeviceConfirm: {"Dieses Programm erlauben?", "Es bekommt persönliche Schlüssel, mit denen es in diesem Konto alles tun darf, was du darfst, außer dem, was " +
@@ -107,8 +122,9 @@ var words = map[string]map[string]string{
 		"password-help": "At least 12 characters. Some words in a row are easy to remember.", "skip": "Skip to the form", "error": "Error",
 		"or": "or", "passkey-sign-in": "Sign in with a passkey", "passkey-setup": "Make the admin with a passkey", "passkey-invitation": "Accept with a passkey",
 		"passkey-add": "Add a passkey", "passkey-failed": "The browser has not used a passkey. Try again, or choose another way.",
-		"passkey-script": "Passkeys need JavaScript.", "provider": "Sign in with", "form": "Something is not right in the form.",
-		"added": "The passkey was added.", "back": "Back to the sign-in",
+		"passkey-script": "Passkeys need JavaScript.", "provider": "Sign in with", "provider-verify": "Confirm with", "link": "Sign in by it from now on:", "link-help": "You can choose another way to sign in. The identity provider asks you to sign in there first.",
+		"ways": "You sign in with", "passkey-verify": "Confirm with a passkey", "form": "Something is not right in the form.",
+		"added": "The passkey was added.", "back": "Back to the sign-in", "to-sign-in": "Sign in", "to-api": "The description of the API",
 		"forgotten": "Forgotten the password?", "forgotten-help": "You get a mail with a link to set another password.", "forgotten-button": "Send me a link",
 		"code": "Code", "code-help": "8 letters, such as BCDF-GHJK.", "fresh-help": "Confirm that it is you: your sign-in is older than 10 minutes.", "refuse": "Refuse",
 		"device-name": "The program calls itself", "device-address": "It asks from the address", "device-started": "It was started at", "device-environments": "It asks for a key of",
@@ -118,8 +134,9 @@ var words = map[string]map[string]string{
 		"password-help": "Mindestens 12 Zeichen. Einige Wörter hintereinander merken sich leicht.", "skip": "Zum Inhalt springen", "error": "Fehler",
 		"or": "oder", "passkey-sign-in": "Mit Passkey anmelden", "passkey-setup": "Admin mit Passkey anlegen", "passkey-invitation": "Mit Passkey annehmen",
 		"passkey-add": "Passkey hinzufügen", "passkey-failed": "Der Browser hat keinen Passkey verwendet. Versuche es noch einmal oder wähle einen anderen Weg.",
-		"passkey-script": "Passkeys brauchen JavaScript.", "provider": "Anmelden mit", "form": "Im Formular stimmt etwas nicht.",
-		"added": "Der Passkey wurde hinzugefügt.", "back": "Zurück zur Anmeldung",
+		"passkey-script": "Passkeys brauchen JavaScript.", "provider": "Anmelden mit", "provider-verify": "Bestätigen mit", "link": "Künftig auch anmelden mit:", "link-help": "Du kannst einen weiteren Weg wählen, dich anzumelden. Der Identitätsanbieter bittet dich vorher, dich dort anzumelden.",
+		"ways": "Du meldest dich an mit", "passkey-verify": "Mit Passkey bestätigen", "form": "Im Formular stimmt etwas nicht.",
+		"added": "Der Passkey wurde hinzugefügt.", "back": "Zurück zur Anmeldung", "to-sign-in": "Anmelden", "to-api": "Die Beschreibung der API",
 		"forgotten": "Passwort vergessen?", "forgotten-help": "Du bekommst eine Mail mit einem Link, um ein anderes Passwort zu setzen.", "forgotten-button": "Link schicken",
 		"code": "Code", "code-help": "8 Buchstaben, zum Beispiel BCDF-GHJK.", "fresh-help": "Bestätige, dass du es bist: Deine Anmeldung ist älter als 10 Minuten.", "refuse": "Ablehnen",
 		"device-name": "Das Programm nennt sich", "device-address": "Es fragt von der Adresse", "device-started": "Es wurde gestartet um", "device-environments": "Es will einen Schlüssel für",

@@ -63,6 +63,7 @@ func TestConcurrentNodes(t *testing.T) {
 		"last use":                     lastUse,
 		"sweeps":                       sweepsAtOnce,
 		"one sweeps":                   oneSweeps,
+		"quota":                        quotaTogether,
 		"upload in use":                uploadInUse,
 		"pages beside writers":         pagesBesideWriters,
 	}

@@ -321,6 +321,21 @@ func (s *Service) quotaExceeded(p *Principal, o store.UsageOwner, q *quotaLimit,
 	}
 }
 
+// RoomForUser refuses one more user of an account than its quota admits, by the rows of the transaction that adds the
+// user. What other transactions add at the same time is not seen. Codes: quota_exceeded.
+func (s *Service) RoomForUser(r *store.Reader, account store.Account) error {
+	owner := store.UsageOwner{Account: account.No}
+	used, err := readUsage(r, owner)
+	if err != nil {
+		return err
+	}
+	t := tally{owner: owner, stored: used}
+	if q, n := t.exceeded(s.quotas.limits.ofAccount(), amount{users: 1}); q != nil {
+		return s.quotaExceeded(&Principal{Account: account.ID}, owner, q, n)
+	}
+	return nil
+}
+
 // admitEvents counts events against the rate of the key. Codes: quota_exceeded (with RetryAfter).
 func (s *Service) admitEvents(p *Principal, n int) error {
 	perS := float64(s.quotas.limits.EventsPerSecond)

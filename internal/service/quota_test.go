@@ -323,3 +323,77 @@ func TestMetricsAreTheOperators(t *testing.T) {
 	}
 	wantCode(t, fx.RequireOperator(t.Context(), stranger), chargehand.CodeInsufficientScope)
 }
+
+// TestRoomForUser counts the rows of the transaction that adds the user, also one that it has just added.
+func TestRoomForUser(t *testing.T) {
+	fx := newFixture(t, func(c *Config) { c.Quotas.Users = 2 })
+	m := fx.member("ada", store.Grant{Role: "admin"})
+	account := fx.p
+	room := func() error {
+		return fx.view(t.Context(), func(r *store.Reader) error {
+			return fx.RoomForUser(r, store.Account{No: m.Account, ID: account.Account})
+		})
+	}
+	if err := room(); err != nil {
+		t.Errorf("one of two: %v", err)
+	}
+	fx.member("bob", store.Grant{Role: "viewer"})
+	err := wantCode(t, room(), chargehand.CodeQuotaExceeded)
+	if q := err.Quota; q == nil || q.Name != quotaUsers || q.Used != 2 || q.Limit != 2 || q.OwnerKind != "account" {
+		t.Errorf("%+v", err)
+	}
+}
+
+// quotaTogether: two nodes reach one quota together. What one accepts the other sees within a second, so that their sum
+// is the quota; of requests at once they accept no more than each alone would.
+func quotaTogether(n *nodes) {
+	const quota, more = 10, 6
+	set := func(limit int64) {
+		for _, fx := range []*fixture{n.a, n.b} {
+			fx.quotas.limits.Executions = limit
+		}
+		n.a.pass(2 * usageAge)
+	}
+	set(quota)
+	w := n.a.apply(definition("w", "1.0.0")).ID
+	accepted := int64(0)
+	create := func(fx *fixture) error {
+		err := fx.tryCreate(fx.p, w, nil)
+		if err == nil {
+			return nil
+		}
+		wantQuota(n.t, err, "kept_executions", "environment", err.(*chargehand.Error).Quota.Limit)
+		return err
+	}
+	for range 3 * quota {
+		n.a.pass(2 * usageAge)
+		if fx := []*fixture{n.a, n.b}[n.rand.IntN(2)]; create(fx) == nil {
+			accepted++
+		}
+	}
+	if accepted != quota {
+		n.t.Errorf("one after the other, the nodes have accepted %d of %d", accepted, quota)
+	}
+	set(quota + more)
+	var both atomic.Int64
+	n.both(func(fx *fixture) error {
+		for range 2 * more {
+			if create(fx) == nil {
+				both.Add(1)
+			}
+		}
+		return nil
+	})
+	if got := both.Load(); got < more || got > 2*more {
+		n.t.Errorf("at once, the nodes have accepted %d, which have room for %d", got, more)
+	}
+	n.a.pass(2 * usageAge)
+	for _, fx := range []*fixture{n.a, n.b} {
+		if create(fx) == nil {
+			n.t.Error("a node has accepted one above the quota")
+		}
+	}
+	if rows := n.count("SELECT COUNT(*) FROM execution"); rows != accepted+both.Load() {
+		n.t.Errorf("%d rows of %d that were accepted", rows, accepted+both.Load())
+	}
+}

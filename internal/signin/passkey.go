@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/person"
+	"github.com/chargehand/chargehand/internal/signin/oidc"
 	"github.com/chargehand/chargehand/internal/signin/passkey"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -122,11 +124,32 @@ func (s *Service) usePasskey(ctx context.Context, sealed string, answer []byte, 
 		err = failed
 	}
 	if err != nil {
-		return nil, s.refusedPasskey(err)
+		return nil, s.failedPasskey(ctx, used, err)
 	}
 	used.was = used.row.SignCount
 	used.row.Data, used.row.SignCount, used.row.LastUsedMs = found.Data, found.SignCount, s.now().UnixMilli()
 	return used, nil
+}
+
+// failedPasskey is refusedPasskey for an answer to what this server has asked: a refusal is on record. The person is
+// the one whose passkey it names.
+func (s *Service) failedPasskey(ctx context.Context, used *usedPasskey, err error) error {
+	err = s.refusedPasskey(err)
+	var shown *chargehand.Error
+	if !errors.As(err, &shown) || shown.Code != chargehand.CodeInvalidCredentials {
+		return err
+	}
+	var p store.Person
+	if used.row.Person != 0 {
+		failed := s.view(ctx, func(r *store.Reader) (err error) {
+			p, err = r.PersonByNo(used.row.Person)
+			return err
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	return errors.Join(err, s.recordFailure(ctx, &p))
 }
 
 // write puts the use on record, once. Errors: errWay, store.ErrConflict.
@@ -156,7 +179,7 @@ func (s *Service) PasskeySignIn(ctx context.Context, sealed string, answer []byt
 		return used.write(tx, s.now())
 	})
 	if err != nil {
-		return nil, s.refusedPasskey(err)
+		return nil, s.failedPasskey(ctx, used, err)
 	}
 	return session, nil
 }
@@ -172,10 +195,10 @@ func (s *Service) VerifyPasskey(ctx context.Context, session *Session, sealed st
 		return nil, err
 	}
 	if used.row.Person != session.Person.No {
-		return nil, refusedError("The passkey belongs to another person than the session.")
+		return nil, errors.Join(refusedError("The passkey belongs to another person than the session."), s.recordFailure(ctx, &session.Person))
 	}
 	if err := s.update(ctx, func(tx *store.Tx) error { return used.write(tx, s.now()) }); err != nil {
-		return nil, s.refusedPasskey(err)
+		return nil, s.failedPasskey(ctx, used, err)
 	}
 	return s.refresh(ctx, session)
 }
@@ -360,18 +383,21 @@ func lastWay() error {
 // there are any, or by a provider that the server has still.
 func (s *Service) signsInWithout(r *store.Reader, no int64, passkeys int) (bool, error) {
 	p, err := r.PersonByNo(no)
-	if err != nil || passkeys > 0 || s.passwords && p.Password != "" {
-		return err == nil, err
+	if err != nil {
+		return false, err
 	}
 	identities, err := r.IdentitiesOf(no)
-	for _, i := range identities {
-		for _, provider := range s.providers {
-			if provider.Issuer == i.Issuer {
-				return true, nil
-			}
-		}
+	return err == nil && s.signsInWith(&p, passkeys, identities), err
+}
+
+// signsInWith is signsInWithout for a person with these identities.
+func (s *Service) signsInWith(p *store.Person, passkeys int, identities []store.Identity) bool {
+	if passkeys > 0 || s.passwords && p.Password != "" {
+		return true
 	}
-	return false, err
+	return slices.ContainsFunc(identities, func(i store.Identity) bool {
+		return slices.ContainsFunc(s.providers, func(p *oidc.Provider) bool { return p.Issuer == i.Issuer })
+	})
 }
 
 // recordPasskey writes to the audit log of the account of the session.

@@ -2,6 +2,8 @@ package signin
 
 import (
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/descope/virtualwebauthn"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/peer/virtualkey"
 	"github.com/chargehand/chargehand/internal/signin/passkey"
 )
@@ -263,5 +266,44 @@ func TestAPasskeyProvesThePerson(t *testing.T) {
 		other.keys.Options.UserNotVerified = true
 		_, err = fx.addPasskeyOf(ada, other)
 		refused(t, "one that asks for nothing", err, chargehand.CodeInvalidCredentials, "not accepted")
+	})
+}
+
+// TestFailedPasskeysAreOnRecord: of the person whose passkey it is, if what came is an answer to what was asked here.
+func TestFailedPasskeysAreOnRecord(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		ctx := t.Context()
+		ada := fx.setUp()
+		d := newAuthenticator(ada.Person.ID)
+		if _, err := fx.addPasskeyOf(ada, d); err != nil {
+			t.Fatal(err)
+		}
+		failed := func() (names string) {
+			for _, e := range fx.entries() {
+				if e.Action == string(audit.SessionFailed) {
+					names += e.TargetName + " " + strconv.FormatInt(e.Occurred, 10) + ";"
+				}
+			}
+			return names
+		}
+		_, err := fx.PasskeySignIn(ctx, "", nil, atHome)
+		refused(t, "what the server has not asked for", err, chargehand.CodeInvalidCredentials, "")
+		if got := failed(); got != "" {
+			t.Errorf("on record: %s", got)
+		}
+		answer := d.use(must(fx.BeginPasskeySignIn(atHome)))
+		_, err = fx.PasskeySignIn(ctx, must(fx.BeginPasskeySignIn(atHome)).Way, answer, atHome)
+		refused(t, "the answer to another question", err, chargehand.CodeInvalidCredentials, "")
+		if got := failed(); got != " 1;" && got != "ada@example.com 1;" && got != "Ada@example.com 1;" {
+			t.Errorf("on record: %s", got)
+		}
+		stranger := newAuthenticator(newID[chargehand.UserID]())
+		stranger.keys.AddCredential(stranger.credential)
+		c := must(fx.BeginPasskeySignIn(atHome))
+		_, err = fx.VerifyPasskey(ctx, ada, c.Way, stranger.use(c), atHome)
+		refused(t, "an unknown passkey", err, chargehand.CodeInvalidCredentials, "")
+		if got := failed(); !strings.Contains(got, " 1;") && !strings.Contains(got, " 2;") {
+			t.Errorf("on record: %s", got)
+		}
 	})
 }

@@ -54,34 +54,56 @@ func (s *Service) providerError(p *oidc.Provider, err error) error {
 	return err
 }
 
-// BeginProvider begins a sign-in by an identity provider, which sends the browser back to redirect. session: it is to
-// be made fresh, and the provider asks the person again; nil: a person signs in.
-// Codes: provider_not_found, unavailable.
-func (s *Service) BeginProvider(ctx context.Context, name, redirect string, session *Session) (Departure, error) {
+// Journey is what a browser goes to an identity provider for.
+type Journey struct {
+	// Session is the one that is to be made fresh, for which the provider asks the person again; nil: a person signs in.
+	Session *Session
+	// Link: the person of the session is to get the identity, and can sign in by it from then on.
+	Link bool
+	Page string // of this server, where the browser goes in the end
+}
+
+// BeginProvider begins a sign-in by an identity provider, which sends the browser back to redirect. A person gets an
+// identity in a fresh session only. The caller makes sure that the person has asked for it, and that no link of
+// another page has: the identity would be that of another person who is signed in at the provider.
+// Codes: provider_not_found, unavailable, invalid_credentials, fresh_sign_in_required.
+func (s *Service) BeginProvider(ctx context.Context, name, redirect string, j Journey) (Departure, error) {
 	p, err := s.provider(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Departure{}, err
+	case j.Link && (j.Session == nil || j.Session.old):
+		return Departure{}, noSession()
+	case j.Link && !j.Session.Fresh(s.now()):
+		return Departure{}, NotFresh()
 	}
-	begun, err := p.Begin(ctx, redirect, session != nil)
+	begun, err := p.Begin(ctx, redirect, j.Session != nil)
 	if err != nil {
 		return Departure{}, s.providerError(p, err)
 	}
 	w := s.newWay(wayProvider, begun.State, begun.Data, oidc.Life)
-	if session != nil {
-		w.Session = session.ID
+	w.Link, w.Page = j.Link, j.Page
+	if j.Session != nil {
+		w.Session = j.Session.ID
 	}
 	sealed, err := s.seal(w)
 	return Departure{Address: begun.Address, Way: sealed, Ends: atMs(w.EndsMs)}, err
 }
 
-// FinishProvider signs in, or makes the session fresh, with the query that a browser brings back from an identity
-// provider. It must have the cookie of BeginProvider, so that no person is made to sign in as another one.
+// Arrival is how a browser comes back from an identity provider.
+type Arrival struct {
+	Session *Session
+	Page    string // Journey.Page
+}
+
+// FinishProvider does what the browser went to the provider for, with the query that it brings back from there. It must
+// have the cookie of BeginProvider, so that no person is made to sign in as another one.
 // Codes: provider_not_found, invalid_credentials, not_invited, fresh_sign_in_required, state_conflict, last_admin,
 // unavailable.
-func (s *Service) FinishProvider(ctx context.Context, name, sealed string, query url.Values, browser *Session, from Client) (*Session, error) {
+func (s *Service) FinishProvider(ctx context.Context, name, sealed string, query url.Values, browser *Session, from Client) (Arrival, error) {
 	p, err := s.provider(name)
 	if err != nil {
-		return nil, err
+		return Arrival{}, err
 	}
 	w, err := s.open(wayProvider, sealed)
 	if state := query["state"]; err == nil && (len(state) != 1 || subtle.ConstantTimeCompare([]byte(state[0]), []byte(w.Secret)) != 1) {
@@ -91,19 +113,50 @@ func (s *Service) FinishProvider(ctx context.Context, name, sealed string, query
 		err = s.unused(ctx, w)
 	}
 	if err != nil {
-		return nil, s.providerError(p, err)
-	}
-	who, err := p.Finish(ctx, w.State, query)
-	if err != nil {
-		return nil, s.providerError(p, err)
+		return Arrival{}, s.providerError(p, err)
 	}
 	var session *Session
-	if w.Session.IsZero() {
+	who, err := p.Finish(ctx, w.State, query)
+	switch {
+	case err != nil:
+	case w.Session.IsZero():
 		session, err = s.enterBy(ctx, p, w, who, from)
-	} else {
+	case browser == nil || browser.ID != w.Session || browser.old:
+		err = refusedError("The session that began this has ended, or is not the one of this browser.")
+	case w.Link:
+		session, err = browser, s.linkBy(ctx, p, w, who, browser)
+	default:
 		session, err = s.verifyBy(ctx, w, who, browser)
 	}
-	return session, s.providerError(p, err)
+	if err = s.providerError(p, err); err != nil {
+		return Arrival{}, errors.Join(err, s.recordArrival(ctx, who, browser, w, err))
+	}
+	return Arrival{session, w.Page}, nil
+}
+
+// recordArrival puts on record that a sign-in by a provider was refused: of the person of the session, else of the one
+// whose identity it is, else of none. What the provider or the storage could not do is no refusal.
+func (s *Service) recordArrival(ctx context.Context, who oidc.Identity, browser *Session, w way, err error) error {
+	var shown *chargehand.Error
+	if !errors.As(err, &shown) || shown.Code != chargehand.CodeInvalidCredentials && shown.Code != chargehand.CodeNotInvited && shown.Code != chargehand.CodeFreshSignInRequired {
+		return nil
+	}
+	var p store.Person
+	if browser != nil && browser.ID == w.Session {
+		p = browser.Person
+	} else if who.Subject != "" {
+		err := s.view(ctx, func(r *store.Reader) error {
+			identity, err := r.IdentityOf(who.Issuer, who.Subject)
+			if err == nil {
+				p, err = r.PersonByNo(identity.Person)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return s.recordFailure(ctx, &p)
 }
 
 // unused refuses a way that has led to its end before, so that the provider is not asked again for nothing.
@@ -121,9 +174,6 @@ func (s *Service) unused(ctx context.Context, w way) error {
 
 // verifyBy makes the session fresh that has begun the way, if the identity is its person's.
 func (s *Service) verifyBy(ctx context.Context, w way, who oidc.Identity, browser *Session) (*Session, error) {
-	if browser == nil || browser.ID != w.Session || browser.old {
-		return nil, refusedError("The session that was to be confirmed has ended, or is not the one of this browser.")
-	}
 	err := s.update(ctx, func(tx *store.Tx) error {
 		identity, err := tx.IdentityOf(who.Issuer, who.Subject)
 		if errors.Is(err, store.ErrNotFound) || err == nil && identity.Person != browser.Person.No {
@@ -257,28 +307,36 @@ func (s *Service) admitted(tx *store.Tx, p *oidc.Provider, who oidc.Identity, em
 	return found, tx.InsertPerson(&found)
 }
 
-// link makes a person the one of an identity. From now on the person can sign in by it.
+// link makes a person the one of an identity who had nothing to sign in with.
 func (s *Service) link(ctx context.Context, tx *store.Tx, p *oidc.Provider, who oidc.Identity, found *store.Person) error {
-	err := tx.InsertIdentity(&store.Identity{
-		Issuer: who.Issuer, Subject: who.Subject, Person: found.No, Provider: p.Name, CreatedMs: s.now().UnixMilli(),
-	})
-	if err != nil {
-		return err
-	}
 	// Links that were made before would let others set a password for the person.
 	for _, kind := range []store.TicketKind{store.TicketInvitation, store.TicketReset} {
 		if err := tx.DeleteTicketsOf(found.No, kind); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(endAgain(tx, found.No), giveWay(tx, found.No, s.now().UnixMilli())); err != nil {
+	if err := giveWay(tx, found.No, s.now().UnixMilli()); err != nil {
 		return err
 	}
 	account, err := firstAccount(&tx.Reader, found.No)
 	if err != nil {
 		return err
 	}
-	return s.record(ctx, tx, account, found, audit.IdentityLinked, audit.Changes{}.Set("provider", nil, p.Name))
+	return s.addIdentity(ctx, tx, p, who, found, account)
+}
+
+// addIdentity makes a person the one of an identity: from now on the person can sign in by it.
+func (s *Service) addIdentity(ctx context.Context, tx *store.Tx, p *oidc.Provider, who oidc.Identity, found *store.Person, account int64) error {
+	err := tx.InsertIdentity(&store.Identity{
+		Issuer: who.Issuer, Subject: who.Subject, Person: found.No, Provider: p.Name, CreatedMs: s.now().UnixMilli(),
+	})
+	if err == nil {
+		err = endAgain(tx, found.No)
+	}
+	if err == nil {
+		err = s.record(ctx, tx, account, found, audit.IdentityLinked, audit.Changes{}.Set("provider", nil, p.Name))
+	}
+	return err
 }
 
 // becomeMember makes a person an active member where the person is invited, and where a rule admits the person.
@@ -318,6 +376,9 @@ func (s *Service) becomeMember(ctx context.Context, tx *store.Tx, p *oidc.Provid
 		return notInvited(p, who)
 	}
 	account, err := s.firstOf(tx)
+	if err == nil {
+		err = s.room(&tx.Reader, account)
+	}
 	if err != nil {
 		return err
 	}

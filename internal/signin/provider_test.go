@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -131,5 +132,38 @@ func TestWhoCameBeforeKeepsNothing(t *testing.T) {
 		check = leaves(must(s.Accept(ctx, Accept{Token: fx.invite("cy@example.org", fx.account)}, atHome)))
 		must(fx.enters(oidc.Identity{Subject: "cy", Email: "cy@example.org", Name: "Cy"}))
 		check("by a provider")
+	})
+}
+
+// TestProvisioningAsksTheQuota: a person whom a rule admits needs room, and without it nothing is stored.
+func TestProvisioningAsksTheQuota(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		fx.setUp()
+		c := fx.config()
+		asked := 0
+		c.RoomForUser = func(_ *store.Reader, account store.Account) error {
+			if asked++; account.No != fx.account.No {
+				t.Errorf("asked for the account %d", account.No)
+			}
+			return chargehand.NewError(chargehand.CodeQuotaExceeded, "no room")
+		}
+		full := New(c)
+		secret, _ := token.New()
+		who := oidc.Identity{Issuer: "https://id.example.org", EmailVerified: true, Subject: "cy", Email: "cy@example.org", Name: "Cy"}
+		_, err := full.enterBy(t.Context(), staff, full.newWay(wayProvider, secret, nil, oidc.Life), who, atHome)
+		refused(t, "without room", err, chargehand.CodeQuotaExceeded, "no room")
+		fx.change(func(tx *store.Tx) error {
+			if _, err := tx.PersonByEmail("cy@example.org"); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("the person was made: %v", err)
+			}
+			return nil
+		})
+		fx.invite("bob@example.org", fx.account)
+		asked = 0
+		secret, _ = token.New()
+		who.Subject, who.Email = "bob", "bob@example.org"
+		if _, err := full.enterBy(t.Context(), staff, full.newWay(wayProvider, secret, nil, oidc.Life), who, atHome); err != nil || asked != 0 {
+			t.Errorf("an invited person, for whom there is room: %v, asked %d times", err, asked)
+		}
 	})
 }

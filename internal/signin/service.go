@@ -35,6 +35,9 @@ type Config struct {
 	Hasher           *password.Hasher // default: password.New
 	Changed          func()           // is called when sessions were changed or ended; nil: nothing
 	SetUp            func()           // is called when the first admin was made; nil: nothing
+	// RoomForUser refuses one more user of an account than its quota admits, within the Update that adds the user; nil:
+	// there is no quota. Codes: quota_exceeded.
+	RoomForUser func(*store.Reader, store.Account) error
 	// Keys makes personal keys for a program that a person has confirmed, within an Update; nil: none can be made.
 	Keys func(context.Context, *store.Tx, KeyRequest) ([]IssuedKey, error)
 }
@@ -51,6 +54,7 @@ type Service struct {
 	now       func() time.Time
 	setUp     func()
 	changed   func()
+	room      func(*store.Reader, store.Account) error
 	keys      func(context.Context, *store.Tx, KeyRequest) ([]IssuedKey, error)
 }
 
@@ -71,6 +75,9 @@ func New(c Config) *Service {
 	if c.Keys == nil {
 		c.Keys = func(context.Context, *store.Tx, KeyRequest) ([]IssuedKey, error) { return nil, nil }
 	}
+	if c.RoomForUser == nil {
+		c.RoomForUser = func(*store.Reader, store.Account) error { return nil }
+	}
 	if c.Hasher == nil {
 		c.Hasher = password.New()
 	}
@@ -84,6 +91,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		mail: c.Mail, store: c.Store, sealer: sealer, hasher: c.Hasher, passwords: !c.WithoutPasswords, providers: c.Providers, log: c.Log, now: c.Now, setUp: c.SetUp, changed: c.Changed, keys: c.Keys,
+		room: c.RoomForUser,
 	}
 	s.mail.Completes(letter.AskedReset, s.completeReset)
 	return s

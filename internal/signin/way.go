@@ -24,6 +24,9 @@ type way struct {
 	State  []byte  `json:"state"`
 	// Session is that of the person who goes the way; zero: the person has not signed in yet.
 	Session chargehand.SessionID `json:"session"`
+	// Link: the person gets the identity with which the way ends.
+	Link bool   `json:"link,omitempty"`
+	Page string `json:"page,omitempty"` // Journey.Page
 }
 
 type wayKind string

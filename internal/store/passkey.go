@@ -80,6 +80,11 @@ func (t *Tx) InsertIdentity(i *Identity) error {
  ON CONFLICT (issuer, subject) DO NOTHING`, i.Issuer, i.Subject, i.Person, i.Provider, i.CreatedMs)
 }
 
+// DeleteIdentities deletes what a person is at a provider, by the name of the provider.
+func (t *Tx) DeleteIdentities(person int64, provider string) error {
+	return t.c.Send("delete identities", `DELETE FROM identity WHERE person = ?1 AND provider = ?2`, person, provider)
+}
+
 // IdentityOf reads who a subject of an issuer is. Errors: ErrNotFound.
 func (r *Reader) IdentityOf(issuer, subject string) (Identity, error) {
 	return readOne(r, "read identity", selectIdentity+` WHERE issuer = ?1 AND subject = ?2`, scanIdentity, issuer, subject)

@@ -218,6 +218,14 @@ func identityRoundTrip(f *fixture) {
 		missing(f, unknown)
 		return errors.Join(err1, err2)
 	})
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.DeleteIdentities(1, "cloud"), tx.DeleteIdentities(2, "corp"))
+	})
+	f.view(func(r *store.Reader) error {
+		left, err := r.IdentitiesOf(1)
+		same(f, "left", left, []store.Identity{i})
+		return err
+	})
 }
 
 func (f *fixture) newTicket(secret string, t store.Ticket) store.Ticket {
