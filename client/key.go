@@ -54,6 +54,11 @@ func (c *Client) ListKeys(ctx context.Context, limit int, cursor string) (*Page[
 	return list[Key](ctx, c, "/api-keys", page(limit, cursor))
 }
 
+// ListPersonalKeys returns a page of the keys of the person whom the client's key stands for, in its environment.
+func (c *Client) ListPersonalKeys(ctx context.Context, limit int, cursor string) (*Page[Key], error) {
+	return list[Key](ctx, c, "/me/api-keys", page(limit, cursor))
+}
+
 // RotateKey gives a key another secret, which the answer shows once. The one before counts until the grace ends, which
 // is at most 7 days.
 func (c *Client) RotateKey(ctx context.Context, id string, grace time.Duration) (*Key, error) {

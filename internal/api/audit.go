@@ -90,7 +90,7 @@ var auditParameters = []*parameter{
 		},
 	},
 	{
-		name: "target", in: "query", about: "Only changes of what has this id; of a secret: this name.",
+		name: "target", in: "query", about: "Only changes of what has this id; of a secret this name, of a user this e-mail, of a workflow this namespace/name.",
 		schema: huma.Schema{Type: "string", MaxLength: count(maxAuditID)}, example: exampleWorkflowID,
 		read: func(c *call, value string) string { return readAuditID(&c.args.audit.Target, value) },
 	},

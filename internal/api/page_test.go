@@ -59,6 +59,19 @@ func TestPagesWithoutScript(t *testing.T) {
 			t.Errorf("%s: %d, %v", path, a.status, a.header)
 		}
 	}
+	f.fail = chargehand.NewError(chargehand.CodeInvalidCredentials, "The link is not right, was used, or has expired. Ask for another one.")
+	for _, path := range []string{"/invitation", "/password-reset"} {
+		a := serve(s, sendForm(path, map[string]string{"token": "t", "password": "x"}))
+		wantPage(t, a, 401, "This link does not work", "was used, or has expired")
+		if strings.Contains(string(a.body), "<form") {
+			t.Errorf("%s shows the form of a link that was used:\n%s", path, a.body)
+		}
+	}
+	f.fail = nil
+	wantPage(t, serve(s, visit("/", "Accept", "text/html")), 200, `href="/sign-in"`, `href="/api/v1/openapi.json"`)
+	if a := serve(s, visit("/", "Accept", "application/json")); a.status != 404 || !strings.Contains(string(a.body), "route_not_found") {
+		t.Errorf("for a program: %d %s", a.status, a.body)
+	}
 	if a := serve(s, visit("/sign-in")); a.status != 303 || a.header.Get("Location") != "/setup" {
 		t.Errorf("before set-up: %d, %v", a.status, a.header)
 	}

@@ -19,8 +19,10 @@ import (
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin"
 )
 
 // limits are the bounds that the service tells but others keep.
@@ -31,6 +33,9 @@ func (c Config) limits() []service.Limit {
 		{Name: "test_retention_seconds", Value: int64(c.RetentionTest / time.Second), Description: "How long executions of test are kept after their end."},
 		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept, whether they were read or not."},
 		{Name: "audit_retention_seconds", Value: int64(c.RetentionAudit / time.Second), Description: "How long entries of the audit log are kept."},
+		{Name: "waiting_mails", Value: mail.MaxWaiting, Description: "Mails that wait to be sent."},
+		{Name: "reset_mails_per_hour", Value: signin.AsksOfPerson, Description: "Mails with a link to set a password that can be asked for to one e-mail in an hour."},
+		{Name: "reset_mails_per_hour_of_address", Value: signin.AsksOfAddress, Description: "The same from one network address."},
 		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503."},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
 		{Name: "outgoing_call_seconds", Value: int64(http.DefaultTimeout / time.Second), Description: "Time of one call of HTTP, OpenAPI or gRPC, and of sending a message with AsyncAPI."},

@@ -175,7 +175,7 @@ func TestContractNoAnonymousMode(t *testing.T) {
 				continue
 			}
 			code := "missing_api_key"
-			if strings.HasPrefix(plain, "/session") || strings.HasPrefix(plain, "/me/pass") {
+			if strings.HasPrefix(plain, "/session") || strings.HasPrefix(plain, "/me/pass") || strings.HasPrefix(plain, "/me/identities") {
 				code = "invalid_credentials" // a key would not help
 			}
 			wantProblem(t, s, a, 401, code)

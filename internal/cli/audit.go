@@ -38,9 +38,9 @@ func newAudit(con console) *cobra.Command {
 	cmd.Long = `Show the audit log of the account: who changed what, when and from where, newest first. It needs a key with the scope
 admin. A key of test sees what was changed in test.`
 	fl := cmd.Flags()
-	fl.StringVar(&f.Actor, "actor", "", "only changes by the user or API key with this id, or by the system")
+	fl.StringVar(&f.Actor, "actor", "", "only changes by the user or API key with this id, by the user with this e-mail, or by the system")
 	fl.StringVar(&f.Action, "action", "", "only this action, such as workflow.published")
-	fl.StringVar(&f.Target, "target", "", "only changes of what has this id; of a secret: this name")
+	fl.StringVar(&f.Target, "target", "", "only changes of what has this id; of a secret this name, of a user this e-mail, of a workflow this namespace/name")
 	fl.StringVar(&f.After, "after", "", "only what happened after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
 	fl.StringVar(&f.Before, "before", "", "only what happened before this time")
 	return cmd

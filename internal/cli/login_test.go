@@ -147,6 +147,9 @@ func TestLoginWithACode(t *testing.T) {
 	if users, _ := run(t, ExitDone, "users", "list"); !strings.Contains(users, "ada@example.com") {
 		t.Error(users)
 	}
+	if own, _ := run(t, ExitDone, "keys", "list", "--personal"); !strings.Contains(own, "chargehand on") {
+		t.Error(own)
+	}
 	run(t, ExitUnreachable, "users", "list", "--environment", "test") // users belong to both environments
 	run(t, ExitDone, "workflows", "list", "--environment", "test")
 

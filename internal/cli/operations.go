@@ -112,7 +112,8 @@ func (d *days) Set(text string) (err error) {
 
 func (c *connection) keysList() *cobra.Command {
 	known := newNames(nil)
-	return newList(c, listing[client.Key]{
+	personal := false
+	cmd := newList(c, listing[client.Key]{
 		use: "list", short: "List the keys of this key's environment, newest first", args: exactArgs(0), limit: maxPage,
 		columns: "ID KEY NAME~ PRESET LIMITS~ EXPIRES USED SCOPES*", key: func(k *client.Key) string { return k.ID },
 		row: func(k *client.Key) []string {
@@ -121,7 +122,11 @@ func (c *connection) keysList() *cobra.Command {
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Key], error) {
 			known.api = api
 			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Key], error) {
-				p, err := api.ListKeys(ctx, limit, cursor)
+				list := api.ListKeys
+				if personal {
+					list = api.ListPersonalKeys
+				}
+				p, err := list(ctx, limit, cursor)
 				if c.tables() {
 					for i := range p.Data {
 						known.learn(ctx, p.Data[i].Workflows)
@@ -131,6 +136,8 @@ func (c *connection) keysList() *cobra.Command {
 			}, nil
 		},
 	})
+	cmd.Flags().BoolVar(&personal, "personal", false, "list your own personal keys alone, which needs no scope")
+	return cmd
 }
 
 // keyLimits are the namespaces and workflows that a key is limited to; none: it sees all of them.

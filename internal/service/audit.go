@@ -3,11 +3,13 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/person"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -195,9 +197,9 @@ type AuditEntry struct {
 
 // ListAudit is a query for entries of the audit log.
 type ListAudit struct {
-	Actor  string       // id of the actor; empty: any
+	Actor  string       // id of the actor, or e-mail of a user; empty: any
 	Action audit.Action // empty: any
-	Target string       // id of the target; empty: any
+	Target string       // id of the target, e-mail of a user, or namespace/name of a workflow; empty: any
 	After  time.Time    // later than this; zero: no bound
 	Before time.Time    // earlier than this; zero: no bound
 	Limit  int
@@ -206,6 +208,30 @@ type ListAudit struct {
 
 // auditExamined bounds the entries that a page looks at where it has several filters, of which an index serves one.
 const auditExamined = 500
+
+// auditID is the id by which entries name a person or a workflow that is given by its name. Any other text, and a name
+// that is not known, stays as it is.
+func auditID(r *store.Reader, account int64, text string) (string, error) {
+	if namespace, name, named := strings.Cut(text, "/"); named {
+		w, err := r.WorkflowByName(account, namespace, name)
+		if errors.Is(err, store.ErrNotFound) {
+			return text, nil
+		}
+		return w.ID.String(), err
+	}
+	_, key, complaint := person.Email(text)
+	if !strings.Contains(text, "@") || complaint != "" {
+		return text, nil
+	}
+	known, err := r.PersonByEmail(key)
+	if err == nil {
+		_, err = r.MemberByNo(account, known.No)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return text, nil
+	}
+	return known.ID.String(), err
+}
 
 // ListAudit lists entries of the audit log, newest first. In test these are the ones of test. A page with several
 // filters looks at no more than auditExamined entries; it may be short, and have a cursor.
@@ -227,6 +253,13 @@ func (s *Service) ListAudit(ctx context.Context, p *Principal, q ListAudit) (*Pa
 	}
 	err := s.view(ctx, func(r *store.Reader) error {
 		page.Data, page.Cursor = page.Data[:0], Cursor{}
+		var err error
+		if f.Actor, err = auditID(r, p.AccountNo, q.Actor); err != nil {
+			return err
+		}
+		if f.Target, err = auditID(r, p.AccountNo, q.Target); err != nil {
+			return err
+		}
 		for examined := 0; ; {
 			rows, err := r.ListAudit(f)
 			if err != nil {

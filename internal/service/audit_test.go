@@ -432,3 +432,27 @@ func fillAudit(t testing.TB, fx *fixture, n int) {
 		}
 	}
 }
+
+// TestAuditFiltersTakeNames: an e-mail and the name of a workflow stand for their ids, in the own account.
+func TestAuditFiltersTakeNames(t *testing.T) {
+	fx := newFixture(t)
+	fx.apply(definition("order", "1.0.0"))
+	fx.apply(definition("refund", "1.0.0"))
+	if list := fx.auditLog(fx.p, ListAudit{Target: "test/order"}); len(list) != 1 || list[0].Target.Name != "test/order" {
+		t.Errorf("of a workflow: %+v", list)
+	}
+	for _, text := range []string{"test/unknown", "unknown@example.com", "@", "/"} {
+		if list := fx.auditLog(fx.p, ListAudit{Target: text}); len(list) != 0 {
+			t.Errorf("of %s: %+v", text, list)
+		}
+	}
+	ada := fx.as("ada", "operator")
+	fx.personal(ada, `{"name": "laptop"}`)
+	m, err := fx.GetUser(t.Context(), fx.p, ada.User)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := fx.auditLog(fx.p, ListAudit{Actor: strings.ToUpper(m.Email)}); len(list) != 1 || list[0].Action != audit.KeyCreated {
+		t.Errorf("by a user: %+v", list)
+	}
+}

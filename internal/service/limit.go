@@ -92,6 +92,7 @@ func (l Limits) List() []Limit {
 		{"idempotency_key_bytes", int64(l.IdempotencyKeyBytes), "Length of an Idempotency-Key."},
 		{"idempotency_seconds", int64(idempotencyLife / time.Second), "How long an Idempotency-Key counts."},
 		{"link_seconds", int64(linkLife / time.Second), "How long a signed link to a file is valid."},
+		{"personal_keys", maxPersonalKeys, "Personal keys of a user that have not ended, in all environments and accounts."},
 		{"secrets", maxSecrets, "Secrets of an environment."},
 		{"secret_bytes", maxSecretBytes, "Value of a secret as JSON."},
 		{"event_bytes", cloudevent.MaxBytes, "An event, as JSON."},

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,39 +62,50 @@ func userNotFound() error {
 	return chargehand.NewError(chargehand.CodeUserNotFound, "There is no such user in this account.")
 }
 
-// shownUser is what may be shown of a member.
+// shownUser is a member as it may be shown.
 func shownUser(r *store.Reader, m *store.Member) (User, error) {
-	u := User{
-		ID: m.Person.ID, Email: m.Person.Email, Name: m.Person.Name, Locale: m.Person.Locale, Status: m.Status, Groups: []chargehand.GroupID{},
-		Methods: []string{}, CreatedAt: atMs(m.CreatedMs), LastSeenAt: atMs(m.LastSeenMs),
-	}
-	if m.Person.DisabledMs != 0 {
-		u.Status = store.Disabled
-	}
-	groups, err := r.GroupsOf(m.Account, m.Person.No)
+	list, err := shownUsers(r, m.Account, []store.Member{*m})
 	if err != nil {
-		return u, err
+		return User{}, err
 	}
-	for _, g := range groups {
-		u.Groups = append(u.Groups, g.ID)
+	return list[0], nil
+}
+
+// shownUsers are members of an account as they may be shown.
+func shownUsers(r *store.Reader, account int64, members []store.Member) ([]User, error) {
+	persons := make([]int64, len(members))
+	for i := range members {
+		persons[i] = members[i].Person.No
 	}
-	if m.Person.Password != "" {
-		u.Methods = append(u.Methods, "password")
-	}
-	passkeys, err := r.PasskeysOf(m.Person.No)
+	details, err := r.MemberDetails(account, persons)
 	if err != nil {
-		return u, err
+		return nil, err
 	}
-	if len(passkeys) > 0 {
-		u.Methods = append(u.Methods, "passkey")
-	}
-	identities, err := r.IdentitiesOf(m.Person.No)
-	for _, i := range identities {
-		if method := "oidc:" + i.Provider; !slices.Contains(u.Methods, method) {
-			u.Methods = append(u.Methods, method)
+	list := make([]User, len(members))
+	for i := range members {
+		m := &members[i]
+		u := User{
+			ID: m.Person.ID, Email: m.Person.Email, Name: m.Person.Name, Locale: m.Person.Locale, Status: m.Status, Groups: []chargehand.GroupID{},
+			Methods: []string{}, CreatedAt: atMs(m.CreatedMs), LastSeenAt: atMs(m.LastSeenMs),
 		}
+		if m.Person.DisabledMs != 0 {
+			u.Status = store.Disabled
+		}
+		if m.Person.Password != "" {
+			u.Methods = append(u.Methods, "password")
+		}
+		if d := details[m.Person.No]; d != nil {
+			u.Groups = append(u.Groups, d.Groups...)
+			if d.Passkey {
+				u.Methods = append(u.Methods, "passkey")
+			}
+			for _, provider := range d.Providers {
+				u.Methods = append(u.Methods, "oidc:"+provider)
+			}
+		}
+		list[i] = u
 	}
-	return u, err
+	return list, nil
 }
 
 // ListUsers lists the members of the account.
@@ -105,7 +115,9 @@ func (s *Service) ListUsers(ctx context.Context, p *Principal, limit int, after 
 	}
 	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Member, error) {
 		return r.ListMembers(p.AccountNo, after.Milli, most)
-	}, func(last *store.Member) Cursor { return numberCursor(last.No) }, each(shownUser))
+	}, func(last *store.Member) Cursor { return numberCursor(last.No) }, func(r *store.Reader, rows []store.Member) ([]User, error) {
+		return shownUsers(r, p.AccountNo, rows)
+	})
 }
 
 // GetUser returns a member of the account. Codes: user_not_found.

@@ -18,11 +18,11 @@ import (
 const (
 	// askedLife is how long a link lasts that was asked for.
 	askedLife = time.Hour
-	// askWindow is the time in which asksOfPerson mails may be asked for to one e-mail, and asksOfAddress from one
+	// askWindow is the time in which AsksOfPerson mails may be asked for to one e-mail, and AsksOfAddress from one
 	// address.
 	askWindow     = time.Hour
-	asksOfPerson  = 3
-	asksOfAddress = 10
+	AsksOfPerson  = 3
+	AsksOfAddress = 10
 )
 
 // AskReset has a mail sent to a person who has forgotten the password, with a link to set another one. It takes the
@@ -38,8 +38,8 @@ func (s *Service) AskReset(ctx context.Context, email string, from Client) error
 	}
 	err := s.update(ctx, func(tx *store.Tx) error {
 		err := errors.Join(
-			s.countAsk(tx, sha256.Sum256([]byte("reset of "+key)), asksOfPerson),
-			s.countAsk(tx, sha256.Sum256([]byte("reset from "+delay.Site(from.Address))), asksOfAddress),
+			s.countAsk(tx, sha256.Sum256([]byte("reset of "+key)), AsksOfPerson),
+			s.countAsk(tx, sha256.Sum256([]byte("reset from "+delay.Site(from.Address))), AsksOfAddress),
 		)
 		if err != nil {
 			return err

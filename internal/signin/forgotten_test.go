@@ -98,14 +98,14 @@ func TestAsksAreBounded(t *testing.T) {
 		fx.setUp()
 		fx.withMail()
 		for _, email := range []string{"ada@example.com", "unknown@example.com"} { // one as the other
-			for i := range asksOfPerson {
+			for i := range AsksOfPerson {
 				if err := fx.AskReset(t.Context(), email, from(i)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			refused(t, email, fx.AskReset(t.Context(), strings.ToUpper(email), from(9)), chargehand.CodeRateLimited, "too often")
 		}
-		for i := range asksOfAddress {
+		for i := range AsksOfAddress {
 			if err := fx.AskReset(t.Context(), fmt.Sprintf("p%d@example.com", i), within(i)); err != nil {
 				t.Fatal(err)
 			}

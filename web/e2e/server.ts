@@ -33,7 +33,10 @@ export class Server {
     const folder = await mkdtemp(join(tmpdir(), "chargehand-pages-"));
     // Each test comes from an address of its own, because the server limits how often an address asks. It must be
     // one of this machine, because without TLS persons sign in from there only.
-    const args = ["serve", "--data-dir", folder, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1", ...flags];
+    const args = ["serve", "--data-dir", folder, "--trusted-proxy", "127.0.0.1", ...flags];
+    if (!flags.includes("--listen")) {
+      args.push("--listen", "127.0.0.1:0");
+    }
     const child = spawn(binary, args, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
     const output = new Output(child);
     const server = new Server(await output.find(/msg=listening url=(http\S+)/), child, output, folder);

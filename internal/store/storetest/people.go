@@ -18,6 +18,7 @@ var peopleTests = map[string]func(*fixture){
 	"members deleted":         memberDeleted,
 	"members listed":          memberList,
 	"members found":           memberSearch,
+	"details of members":      memberDetails,
 	"group":                   groupRoundTrip,
 	"groups listed":           groupList,
 	"group members":           groupMembers,
@@ -352,6 +353,33 @@ func groupMembers(f *fixture) {
 		}
 		return keys, err
 	}), []int64{nos[0], nos[1], nos[3], nos[4]})
+}
+
+// memberDetails: groups of the account alone, and ways to sign in, each once.
+func memberDetails(f *fixture) {
+	ada, bob, cy := f.newMember(1, "ada", store.Active).Person, f.newMember(1, "bob", store.Active).Person, f.newMember(1, "cy", store.Active).Person
+	all, one := f.newGroup(1, "all", ada.No, bob.No), f.newGroup(1, "one", ada.No)
+	f.newGroup(2, "of another account", ada.No)
+	f.update(func(tx *store.Tx) error {
+		key := store.Passkey{Person: bob.No, Credential: []byte("of bob"), Data: []byte("x"), Name: "Phone", CreatedMs: startMs}
+		setID(f, &key.ID, startMs)
+		second := key
+		second.Credential = []byte("second of bob")
+		setID(f, &second.ID, startMs+1)
+		return errors.Join(tx.InsertPasskey(&key), tx.InsertPasskey(&second),
+			tx.InsertIdentity(&store.Identity{Issuer: "i", Subject: "ada", Person: ada.No, Provider: "p", CreatedMs: startMs}),
+			tx.InsertIdentity(&store.Identity{Issuer: "j", Subject: "ada", Person: ada.No, Provider: "p", CreatedMs: startMs}),
+			tx.InsertIdentity(&store.Identity{Issuer: "j", Subject: "ada at o", Person: ada.No, Provider: "o", CreatedMs: startMs}))
+	})
+	groups := []chargehand.GroupID{all.ID, one.ID}
+	slices.SortFunc(groups, func(a, b chargehand.GroupID) int { return slices.Compare(a[:], b[:]) })
+	f.view(func(r *store.Reader) error {
+		got, err := r.MemberDetails(1, []int64{ada.No, bob.No, cy.No})
+		same(f, "details", got, map[int64]*store.MemberDetail{
+			ada.No: {Groups: groups, Providers: []string{"o", "p"}}, bob.No: {Groups: []chargehand.GroupID{all.ID}, Passkey: true},
+		})
+		return err
+	})
 }
 
 // groupFirstMembers: of each group no more than the limit, in the order of their numbers.
