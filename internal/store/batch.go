@@ -118,6 +118,11 @@ func (t *Tx) CancelQueuedItems(batch int64, limit int, finishedMs int64, fault [
 		if err := t.insertFaults(list, args[:n:n], fault); err != nil {
 			return err
 		}
+		err = t.c.Send("note ends", `INSERT INTO rollup_ended (execution) SELECT no FROM execution WHERE no IN (`+list+`)
+ AND no <= (SELECT closing FROM rollup_cursor WHERE one = 1) ON CONFLICT (execution) DO NOTHING`, args[:n:n]...)
+		if err != nil {
+			return err
+		}
 		return t.c.Send("drop pinned secrets", `DELETE FROM execution_secret WHERE execution IN (`+list+`)`, args[:n:n]...)
 	})
 	if err != nil {

@@ -15,6 +15,7 @@
 //   - An execution has the state StateEnded exactly when its status is final, and an
 //     Outcome exactly then. Final is final: every change is a compare-and-set on "not final".
 //   - The counts of a batch are the numbers of its items that have ended.
+//   - What rollups count is counted once: the acceptance of every execution, and its end, also when it was deleted since.
 //   - The references of a blob are the rows that name its digest.
 //   - Secrets are pinned only for executions that have not ended. Values come in sealed.
 //   - The events of an environment are numbered without gaps in the order of commit.
@@ -65,6 +66,7 @@
 //	sink          SinkStreams
 //	audit log     ListAudit
 //	usage         Usage StoredEvents LongestQueue
+//	rollup        RollupState RollupPart Rollups Writers
 //
 // Methods of Tx:
 //
@@ -100,6 +102,7 @@
 //	retention     DeleteEnded
 //	audit log     InsertAudit CountAudit DeleteAudit
 //	usage         FoldUsage
+//	rollup        CloseRollup PutRollupPart DeleteRollups
 //
 // A database is copied into one of another dialect by what both say about their tables
 // (copy.go): Table Column Value SameTables Sum NewTx, and each dialect's Tables.

@@ -236,14 +236,15 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	var has int64
 	// Few executions have secrets, listen, or belong to a tree: for the others this looks into
 	// indexes and costs no statement.
-	const hasSecrets, hasSubscriptions, inTree = 1, 2, 4
+	const hasSecrets, hasSubscriptions, inTree, rolledUp = 1, 2, 4, 8
 	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, state = 0,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5, bytes = bytes + ?6,
  parked = 0, waits = NULL
  WHERE no = ?1 AND state <> 0
  RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
- + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END, workflow, id, account, environment, started_by`,
+ + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END
+ + CASE WHEN ?1 <= (SELECT closing FROM rollup_cursor WHERE one = 1) THEN 8 ELSE 0 END, workflow, id, account, environment, started_by`,
 		func(r Row) {
 			batch, has, failure.Workflow = r.Int(0), r.Int(1), r.Int(2)
 			owner = UsageOwner{r.Int(4), chargehand.Environment(r.Int(5)), r.Int(6)}
@@ -275,6 +276,11 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	}
 	if has&hasSubscriptions != 0 {
 		if err := t.dropSubscriptions(`DELETE FROM subscription WHERE execution = ?1 RETURNING no`, no); err != nil {
+			return false, err
+		}
+	}
+	if has&rolledUp != 0 {
+		if err := t.noteEnd(no); err != nil {
 			return false, err
 		}
 	}

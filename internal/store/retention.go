@@ -47,15 +47,19 @@ func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) 
 
 func (t *Tx) deleteExecutions(query string, args ...any) (int, error) {
 	nos, err := t.numbers(query, args...)
+	if err != nil || len(nos) == 0 {
+		return 0, err
+	}
+	rest, err := t.lockRollups()
 	if err != nil {
 		return 0, err
 	}
 	for _, no := range nos {
-		if err := t.deleteExecution(no); err != nil {
+		if err := t.deleteExecution(no, &rest); err != nil {
 			return 0, fmt.Errorf("delete execution: %w", err)
 		}
 	}
-	return len(nos), nil
+	return len(nos), rest.put(t)
 }
 
 // DeleteExecution deletes an ended execution, which the caller has locked, with everything that belongs to it. Neither
@@ -69,7 +73,8 @@ func (t *Tx) DeleteExecution(no int64) error {
 
 // deleteExecution deletes an ended execution. Files that it made and another execution
 // uses stay as if they had been uploaded.
-func (t *Tx) deleteExecution(no int64) error {
+func (t *Tx) deleteExecution(no int64, rest *uncounted) error {
+	var e Execution
 	var blobs [][]byte
 	keep := func(r Row) error {
 		if b := r.Bytes(0); b != nil {
@@ -77,10 +82,14 @@ func (t *Tx) deleteExecution(no int64) error {
 		}
 		return nil
 	}
-	err := t.c.Query(`DELETE FROM execution WHERE no = ?1 RETURNING input_blob, account, environment, started_by, bytes`, func(r Row) error {
-		t.countUsage(r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3), Usage{Executions: -1, Bytes: -r.Int(4)})
+	err := t.c.Query(`DELETE FROM execution WHERE no = ?1 RETURNING input_blob, bytes, `+rollupColumns, func(r Row) error {
+		scanRolledUp(columnsFrom{r, 2}, &e)
+		t.countUsage(e.Account, e.Environment, e.StartedBy, Usage{Executions: -1, Bytes: -r.Int(1)})
 		return keep(r)
 	}, no)
+	if err == nil {
+		err = rest.add(t, &e)
+	}
 	if err != nil {
 		return err
 	}

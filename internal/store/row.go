@@ -9,6 +9,15 @@ import (
 // Arguments and columns. A missing id, text or byte value is NULL in the database and the
 // zero value in Go; a missing number is 0 in both.
 
+// columnsFrom are the columns of a row behind the first ones.
+type columnsFrom struct {
+	Row
+	first int
+}
+
+func (c columnsFrom) Int(col int) int64    { return c.Row.Int(c.first + col) }
+func (c columnsFrom) Bytes(col int) []byte { return c.Row.Bytes(c.first + col) }
+
 func idArg[K any](id chargehand.ID[K]) any {
 	if id.IsZero() {
 		return nil

@@ -208,6 +208,16 @@ func (c *conn) Send(what, query string, args ...any) error {
 // Count implements store.Conn.
 func (c *conn) Count(change store.UsageChange) { c.counts = store.AppendUsage(c.counts, 0, change) }
 
+// Writers implements store.Conn. Every transaction that writes begins with its mark, and so holds a lock of table writer.
+func (c *conn) Writers() (names []string, err error) {
+	err = c.Query(`SELECT virtualtransaction FROM pg_locks WHERE relation = 'writer'::regclass AND mode = 'RowExclusiveLock'
+ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, func(row store.Row) error {
+		names = append(names, row.Text(0))
+		return nil
+	})
+	return names, err
+}
+
 // ForUpdate implements store.Conn.
 func (c *conn) ForUpdate() string { return " FOR UPDATE" }
 

@@ -239,6 +239,9 @@ func (c *conn) Count(change store.UsageChange) {
 	c.counts = store.AppendUsage(c.counts, c.counted, change)
 }
 
+// Writers implements store.Conn.
+func (c *conn) Writers() ([]string, error) { return nil, nil }
+
 // ForUpdate implements store.Conn: one connection writes at a time.
 func (c *conn) ForUpdate() string { return "" }
 

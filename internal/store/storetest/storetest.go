@@ -56,7 +56,7 @@ func groups() []group {
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
-		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests}, {"usage", usageTests}, {"mail", mailTests},
+		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests}, {"usage", usageTests}, {"rollup", rollupTests}, {"mail", mailTests},
 	}
 }
 
@@ -205,6 +205,7 @@ var invariants = map[string]string{
  WHERE NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = o.execution AND e.state = 0)`,
 	"final executions without time":        `SELECT COUNT(*) FROM execution WHERE (state = 0) <> (finished_ms > 0)`,
 	"journals of no execution":             `SELECT COUNT(*) FROM journal j WHERE ` + noneRunning("j"),
+	"notes of the ends of none":            `SELECT COUNT(*) FROM rollup_ended j WHERE NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = j.execution AND e.state = 0)`,
 	"checkpoints of no execution":          `SELECT COUNT(*) FROM checkpoint j WHERE ` + noneRunning("j"),
 	"timers of no execution":               `SELECT COUNT(*) FROM timer j WHERE ` + noneRunning("j"),
 	"secrets of no execution":              `SELECT COUNT(*) FROM execution_secret j WHERE ` + noneRunning("j"),

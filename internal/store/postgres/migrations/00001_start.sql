@@ -791,6 +791,41 @@ CREATE TABLE usage_sum (
 -- FoldUsage.
 CREATE INDEX usage_sum_slot ON usage_sum (account, environment, actor, slot) WHERE slot <> 0;
 
+-- Rollups ------------------------------------------------------------------------------------------------------------
+
+-- A row counts the executions that were accepted in an hour, and those that ended in it. The counts stay when the
+-- executions are deleted.
+CREATE TABLE rollup (
+    account     BIGINT NOT NULL,
+    workflow    BIGINT NOT NULL,   -- 0: all
+    actor       BIGINT NOT NULL,   -- as started_by in execution; 0: all
+    hour_ms     BIGINT NOT NULL,   -- beginning of the hour
+    started     BIGINT NOT NULL,   -- accepted
+    finished    BIGINT NOT NULL,
+    failed      BIGINT NOT NULL,   -- without those that were cancelled
+    cancelled   BIGINT NOT NULL,
+    environment SMALLINT NOT NULL,
+    durations   BYTEA,             -- as package histogram encodes them; NULL: none
+    PRIMARY KEY (account, environment, workflow, actor, hour_ms)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+-- DeleteRollups.
+CREATE INDEX rollup_hour ON rollup (hour_ms);
+
+-- The row is how far executions were counted in rollup.
+CREATE TABLE rollup_cursor (
+    one        BIGINT PRIMARY KEY CHECK (one = 1),
+    counted    BIGINT NOT NULL, -- number of the last execution that was counted
+    closing    BIGINT NOT NULL, -- up to it they are being counted: their ends are noted in rollup_ended
+    step       BIGINT NOT NULL, -- counts the changes of rollups: of two processes that read them, one changes them
+    as_of_ms   BIGINT NOT NULL, -- all that had happened by then is counted
+    closing_ms BIGINT NOT NULL  -- when closing was set
+) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- A row notes that an execution has ended after it was counted in rollup. It goes when its end was counted.
+CREATE TABLE rollup_ended (
+    execution BIGINT PRIMARY KEY
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
 -- Mail ----------------------------------------------------------------------------------------------------------------
 
 -- A row is a mail, written with the change that it tells of. When it has ended, its content is gone; the row stays until

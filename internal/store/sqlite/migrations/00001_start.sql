@@ -780,6 +780,41 @@ CREATE TABLE usage_sum (
 -- FoldUsage.
 CREATE INDEX usage_sum_slot ON usage_sum (account, environment, actor, slot) WHERE slot <> 0;
 
+-- Rollups ------------------------------------------------------------------------------------------------------------
+
+-- A row counts the executions that were accepted in an hour, and those that ended in it. The counts stay when the
+-- executions are deleted.
+CREATE TABLE rollup (
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    workflow    INTEGER NOT NULL, -- 0: all
+    actor       INTEGER NOT NULL, -- as started_by in execution; 0: all
+    hour_ms     INTEGER NOT NULL, -- beginning of the hour
+    started     INTEGER NOT NULL, -- accepted
+    finished    INTEGER NOT NULL,
+    failed      INTEGER NOT NULL, -- without those that were cancelled
+    cancelled   INTEGER NOT NULL,
+    durations   BLOB,             -- as package histogram encodes them; NULL: none
+    PRIMARY KEY (account, environment, workflow, actor, hour_ms)
+) STRICT, WITHOUT ROWID;
+-- DeleteRollups.
+CREATE INDEX rollup_hour ON rollup (hour_ms);
+
+-- The row is how far executions were counted in rollup.
+CREATE TABLE rollup_cursor (
+    one        INTEGER PRIMARY KEY CHECK (one = 1),
+    counted    INTEGER NOT NULL, -- number of the last execution that was counted
+    closing    INTEGER NOT NULL, -- up to it they are being counted: their ends are noted in rollup_ended
+    step       INTEGER NOT NULL, -- counts the changes of rollups: of two processes that read them, one changes them
+    as_of_ms   INTEGER NOT NULL, -- all that had happened by then is counted
+    closing_ms INTEGER NOT NULL  -- when closing was set
+) STRICT;
+
+-- A row notes that an execution has ended after it was counted in rollup. It goes when its end was counted.
+CREATE TABLE rollup_ended (
+    execution INTEGER PRIMARY KEY
+) STRICT;
+
 -- Mail ----------------------------------------------------------------------------------------------------------------
 
 -- A row is a mail, written with the change that it tells of. When it has ended, its content is gone; the row stays until

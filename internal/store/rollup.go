@@ -1,0 +1,415 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/histogram"
+)
+
+// RollupKey says what a Rollup is of.
+type RollupKey struct {
+	Account     int64
+	Environment chargehand.Environment
+	Workflow    int64 // 0: of all
+	Actor       int64 // what it has started, as in Execution.StartedBy; 0: whoever has started it
+	HourMs      int64 // beginning of the hour
+}
+
+// Rollup is how many executions of its key were accepted in the hour, and how many ended in it.
+type Rollup struct {
+	Started   int64
+	Finished  int64
+	Failed    int64 // cancelled ones are not among them
+	Cancelled int64
+	Durations histogram.Histogram // from start to end, of those that finished or failed
+}
+
+// Merge adds the counts of o.
+func (c *Rollup) Merge(o *Rollup) {
+	c.Started, c.Finished, c.Failed, c.Cancelled = c.Started+o.Started, c.Finished+o.Finished, c.Failed+o.Failed, c.Cancelled+o.Cancelled
+	c.Durations.Merge(o.Durations)
+}
+
+// Remove takes away the counts of o, which must be a part of c.
+func (c *Rollup) Remove(o *Rollup) {
+	c.Started, c.Finished, c.Failed, c.Cancelled = c.Started-o.Started, c.Finished-o.Finished, c.Failed-o.Failed, c.Cancelled-o.Cancelled
+	c.Durations.Remove(o.Durations)
+}
+
+// Rollups are rollups by their keys.
+type Rollups map[RollupKey]*Rollup
+
+// HourMs is the length of an hour.
+const HourMs = 3_600_000
+
+// add counts something in the hour of a time, in every rollup that an execution belongs to.
+func (c Rollups) add(e *Execution, ms int64, count func(*Rollup)) {
+	key := RollupKey{e.Account, e.Environment, 0, 0, ms - ms%HourMs}
+	for _, workflow := range [...]int64{0, e.Workflow} {
+		key.Workflow, key.Actor = workflow, 0
+		count(c.at(key))
+		if key.Actor = e.StartedBy; key.Actor != 0 {
+			count(c.at(key))
+		}
+	}
+}
+
+func (c Rollups) at(key RollupKey) *Rollup {
+	if c[key] == nil {
+		c[key] = new(Rollup)
+	}
+	return c[key]
+}
+
+// AddStarted counts that an execution was accepted.
+func (c Rollups) AddStarted(e *Execution) {
+	c.add(e, e.ID.Time().UnixMilli(), func(r *Rollup) { r.Started++ })
+}
+
+// AddEnded counts the end of an execution.
+func (c Rollups) AddEnded(e *Execution) {
+	c.add(e, e.FinishedMs, func(r *Rollup) {
+		switch {
+		case e.Phase == chargehand.Cancelled:
+			r.Cancelled++
+			return
+		case e.Status == chargehand.Finished:
+			r.Finished++
+		default:
+			r.Failed++
+		}
+		if e.StartedMs != 0 {
+			r.Durations.Add(e.FinishedMs - e.StartedMs)
+		}
+	})
+}
+
+// RollupCursor is how far executions were counted (DESIGN.md "Rollups").
+type RollupCursor struct {
+	Counted int64 // number of the last execution that was counted
+	Closing int64 // up to it they are being counted: the end of one of them is noted in rollup_ended
+	Step    int64 // counts the changes of the row and of all rollups; 0: there is no row yet
+	AsOfMs  int64 // all that had happened by then is counted
+	// ClosingMs is when Closing was set.
+	ClosingMs int64
+}
+
+const selectRollupCursor = `SELECT counted, closing, step, as_of_ms, closing_ms FROM rollup_cursor WHERE one = 1`
+
+func (r *Reader) rollupCursor(lock string) (c RollupCursor, err error) {
+	err = r.one(selectRollupCursor+lock, func(row Row) {
+		c = RollupCursor{row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4)}
+	})
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return RollupCursor{}, fmt.Errorf("read rollup cursor: %w", err)
+	}
+	return c, nil
+}
+
+// RollupState reads how far executions were counted, and tells whether anything is left to count.
+func (r *Reader) RollupState() (c RollupCursor, behind bool, err error) {
+	if c, err = r.rollupCursor(""); err != nil {
+		return c, false, err
+	}
+	last, err := r.lastExecution()
+	if err != nil || last > c.Counted {
+		return c, true, err
+	}
+	behind, err = r.exists("look for ends to count", `SELECT 1 FROM rollup_ended WHERE execution > ?1 LIMIT 1`, int64(0))
+	return c, behind, err
+}
+
+// lastExecution is the largest number of an execution; 0: there is none.
+func (r *Reader) lastExecution() (int64, error) {
+	no, err := r.count(`SELECT COALESCE(MAX(no), 0) FROM execution`)
+	if err != nil {
+		return 0, fmt.Errorf("read last execution: %w", err)
+	}
+	return no, nil
+}
+
+// CloseRollup lets the executions that there are now be counted. When all Updates have ended that run at this moment
+// (Writers), each of them either has not ended, or its end is visible or noted. Errors: ErrConflict, if the cursor was
+// changed since it was read.
+func (t *Tx) CloseRollup(c RollupCursor, nowMs int64) error {
+	return t.change("close rollup", `INSERT INTO rollup_cursor (one, counted, closing, step, as_of_ms, closing_ms)
+ VALUES (1, 0, (SELECT COALESCE(MAX(no), 0) FROM execution), 1, 0, ?2)
+ ON CONFLICT (one) DO UPDATE SET closing = excluded.closing, step = rollup_cursor.step + 1, closing_ms = ?2 WHERE rollup_cursor.step = ?1`, c.Step, nowMs)
+}
+
+// RollupPart is what a View has counted of the executions up to Closing.
+type RollupPart struct {
+	cursor RollupCursor
+	upTo   int64   // the last execution that was counted
+	ended  []int64 // whose noted ends were counted
+	values Rollups // as they are to be written
+	Last   bool    // everything up to Closing is counted with it
+}
+
+// maxRollups bounds the rollups that one part changes, so that its Update is short.
+const maxRollups = 400
+
+// RollupPart counts up to limit executions, and up to limit ends of those that were counted before they ended.
+func (r *Reader) RollupPart(limit int) (p RollupPart, err error) {
+	if p.cursor, err = r.rollupCursor(""); err != nil {
+		return p, err
+	}
+	changes := Rollups{}
+	started, noted, err := r.countStarted(&p, changes, limit)
+	ended := false
+	if err == nil {
+		ended, err = r.countEnded(&p, changes, limit)
+	}
+	if err == nil {
+		p.values, err = r.currentRollups(changes)
+	}
+	p.Last = !started && !noted && !ended
+	if p.Last {
+		p.upTo = p.cursor.Closing
+	}
+	return p, err
+}
+
+const rollupColumns = `no, id, account, environment, workflow, started_by, status, phase, state, started_ms, finished_ms`
+
+func scanRolledUp(row Row, e *Execution) {
+	*e = Execution{
+		No: row.Int(0), Account: row.Int(2), Environment: chargehand.Environment(row.Int(3)), Workflow: row.Int(4), StartedBy: row.Int(5),
+		Status: chargehand.Status(row.Int(6)), Phase: chargehand.Phase(row.Int(7)), State: ExecutionState(row.Int(8)),
+		StartedMs: row.Int(9), FinishedMs: row.Int(10),
+	}
+	scanID(row, 1, &e.ID)
+}
+
+// countStarted counts executions in the order of their numbers, with the ends of those that have ended without a note.
+// full: there may be more of them; noted: the end of one of them is noted.
+func (r *Reader) countStarted(p *RollupPart, changes Rollups, limit int) (full, noted bool, err error) {
+	p.upTo = p.cursor.Counted
+	n := 0
+	var e Execution
+	err = r.c.Query(`SELECT `+rollupColumns+`, (SELECT 1 FROM rollup_ended m WHERE m.execution = e.no)
+ FROM execution e WHERE e.no > ?1 AND e.no <= ?2 ORDER BY e.no LIMIT ?3`, func(row Row) error {
+		if len(changes) >= maxRollups {
+			return errEnough
+		}
+		n++
+		scanRolledUp(row, &e)
+		p.upTo = e.No
+		changes.AddStarted(&e)
+		if !row.Null(11) {
+			noted = true
+		} else if e.State == StateEnded {
+			changes.AddEnded(&e)
+		}
+		return nil
+	}, p.cursor.Counted, p.cursor.Closing, int64(limit))
+	switch {
+	case errors.Is(err, errEnough):
+		return true, noted, nil
+	case err != nil:
+		return false, false, fmt.Errorf("count executions: %w", err)
+	}
+	return n == limit, noted, nil
+}
+
+// countEnded counts noted ends of executions that are counted already. full: there may be more of them.
+func (r *Reader) countEnded(p *RollupPart, changes Rollups, limit int) (full bool, err error) {
+	var e Execution
+	err = r.c.Query(`SELECT `+rollupColumns+` FROM rollup_ended m JOIN execution e ON e.no = m.execution
+ WHERE m.execution > 0 AND m.execution <= ?1 ORDER BY m.execution LIMIT ?2`, func(row Row) error {
+		if len(changes) >= 2*maxRollups {
+			return errEnough
+		}
+		scanRolledUp(row, &e)
+		p.ended = append(p.ended, e.No)
+		changes.AddEnded(&e)
+		return nil
+	}, p.cursor.Counted, int64(limit))
+	switch {
+	case errors.Is(err, errEnough):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("count ends: %w", err)
+	}
+	return len(p.ended) == limit, nil
+}
+
+// currentRollups adds what is stored to changes.
+func (r *Reader) currentRollups(changes Rollups) (Rollups, error) {
+	for key, c := range changes {
+		err := r.eachRollup(key, key.HourMs, key.HourMs+1, func(_ int64, stored *Rollup) { c.Merge(stored) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// PutRollupPart writes what a View has counted, and how far it got. Errors: ErrConflict, if another Update has counted
+// something since: nothing was written, and the part is to be read again.
+func (t *Tx) PutRollupPart(p *RollupPart) error {
+	asOf := p.cursor.AsOfMs
+	if p.Last {
+		asOf = p.cursor.ClosingMs
+	}
+	err := t.change("count executions", `UPDATE rollup_cursor SET counted = ?2, as_of_ms = ?3, step = step + 1 WHERE one = 1 AND step = ?1`, p.cursor.Step, p.upTo, asOf)
+	if err != nil {
+		return err
+	}
+	err = inGroups(p.ended, func(list string, args []any) error {
+		return t.c.Send("delete notes of ends", `DELETE FROM rollup_ended WHERE execution IN (`+list+`)`, args...)
+	})
+	if err != nil {
+		return err
+	}
+	return t.putRollups(p.values)
+}
+
+func (t *Tx) putRollups(values Rollups) error {
+	for _, key := range slices.SortedFunc(maps.Keys(values), compareRollups) {
+		c := values[key]
+		err := t.c.Send("write rollup", `INSERT INTO rollup (account, environment, workflow, actor, hour_ms, started, finished, failed, cancelled, durations)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ ON CONFLICT (account, environment, workflow, actor, hour_ms) DO UPDATE SET started = excluded.started, finished = excluded.finished,
+ failed = excluded.failed, cancelled = excluded.cancelled, durations = excluded.durations`,
+			key.Account, int64(key.Environment), key.Workflow, key.Actor, key.HourMs,
+			c.Started, c.Finished, c.Failed, c.Cancelled, bytesArg(c.Durations.Bytes()))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareRollups(a, b RollupKey) int {
+	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Environment, b.Environment),
+		cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Actor, b.Actor), cmp.Compare(a.HourMs, b.HourMs))
+}
+
+// Rollups reads the rollups of an account and environment, of a workflow (0: all) and an actor (0: all), from an hour on
+// and before another one, in the order of time.
+func (r *Reader) Rollups(of RollupKey, fromMs, beforeMs int64, each func(hourMs int64, c *Rollup)) error {
+	return r.eachRollup(of, fromMs, beforeMs, each)
+}
+
+func (r *Reader) eachRollup(of RollupKey, fromMs, beforeMs int64, each func(hourMs int64, c *Rollup)) error {
+	err := r.c.Query(`SELECT hour_ms, started, finished, failed, cancelled, durations FROM rollup
+ WHERE account = ?1 AND environment = ?2 AND workflow = ?3 AND actor = ?4 AND hour_ms >= ?5 AND hour_ms < ?6 ORDER BY hour_ms`, func(row Row) error {
+		c := Rollup{Started: row.Int(1), Finished: row.Int(2), Failed: row.Int(3), Cancelled: row.Int(4)}
+		if err := c.Durations.MergeBytes(row.Bytes(5)); err != nil {
+			return err
+		}
+		each(row.Int(0), &c)
+		return nil
+	}, of.Account, int64(of.Environment), of.Workflow, of.Actor, fromMs, beforeMs)
+	if err != nil {
+		return fmt.Errorf("read rollups: %w", err)
+	}
+	return nil
+}
+
+// DeleteRollups deletes up to limit rollups of hours before a time.
+func (t *Tx) DeleteRollups(beforeMs int64, limit int) (int64, error) {
+	n, err := t.c.Exec(`DELETE FROM rollup WHERE (account, environment, workflow, actor, hour_ms) IN
+ (SELECT account, environment, workflow, actor, hour_ms FROM rollup WHERE hour_ms < ?1 ORDER BY hour_ms LIMIT ?2)`, beforeMs, int64(limit))
+	if err != nil {
+		return 0, fmt.Errorf("delete rollups: %w", err)
+	}
+	return n, nil
+}
+
+// uncounted counts executions that are deleted before they were counted.
+type uncounted struct {
+	cursor  RollupCursor
+	changes Rollups
+}
+
+// lockRollups keeps executions from being counted until the Update is committed.
+func (t *Tx) lockRollups() (uncounted, error) {
+	c, err := t.rollupCursor(t.c.ForUpdate())
+	if err == nil && c.Step == 0 {
+		if err = t.c.Send("insert rollup cursor", `INSERT INTO rollup_cursor (one, counted, closing, step, as_of_ms, closing_ms)
+ VALUES (1, 0, 0, 1, 0, 0) ON CONFLICT (one) DO NOTHING`); err == nil {
+			c, err = t.rollupCursor(t.c.ForUpdate())
+		}
+	}
+	return uncounted{c, Rollups{}}, err
+}
+
+// add counts what was not counted yet of an execution that is being deleted.
+func (u *uncounted) add(t *Tx, e *Execution) error {
+	noted, err := t.c.Exec(`DELETE FROM rollup_ended WHERE execution = ?1`, e.No)
+	if err != nil {
+		return fmt.Errorf("delete note of end: %w", err)
+	}
+	if e.No > u.cursor.Counted {
+		u.changes.AddStarted(e)
+	}
+	if e.No > u.cursor.Counted || noted > 0 {
+		u.changes.AddEnded(e)
+	}
+	return nil
+}
+
+// put writes what was counted. The numbers of the last executions may be given again when they are deleted: the cursor
+// goes back behind them.
+func (u *uncounted) put(t *Tx) error {
+	last, err := t.lastExecution()
+	if err != nil || last >= u.cursor.Closing && len(u.changes) == 0 {
+		return err
+	}
+	err = t.c.Send("move rollup cursor", `UPDATE rollup_cursor SET step = step + 1, counted = ?1, closing = ?2 WHERE one = 1`,
+		min(last, u.cursor.Counted), min(last, u.cursor.Closing))
+	if err != nil {
+		return err
+	}
+	if _, err := t.currentRollups(u.changes); err != nil {
+		return err
+	}
+	return t.putRollups(u.changes)
+}
+
+// noteEnd notes that an execution has ended that was, or is being, counted.
+func (t *Tx) noteEnd(no int64) error {
+	return t.c.Send("note end", `INSERT INTO rollup_ended (execution) VALUES (?1) ON CONFLICT (execution) DO NOTHING`, no)
+}
+
+// Writers names the Updates that run at the moment.
+func (r *Reader) Writers() ([]string, error) { return r.c.Writers() }
+
+// awaitPause lies between two looks at the Updates that run.
+const awaitPause = 20 * time.Millisecond
+
+// AwaitWriters waits until all Updates have ended that run when it is called.
+func (s *Store) AwaitWriters(ctx context.Context) error {
+	var before []string
+	for first := true; ; first = false {
+		var now []string
+		err := s.View(ctx, func(r *Reader) (err error) {
+			now, err = r.c.Writers()
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("await updates: %w", err)
+		}
+		if first {
+			before = now
+		}
+		before = slices.DeleteFunc(before, func(name string) bool { return !slices.Contains(now, name) })
+		if len(before) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(awaitPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
