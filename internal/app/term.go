@@ -22,6 +22,7 @@ import (
 	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/rollup"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
@@ -191,6 +192,7 @@ func (t *term) start(l net.Listener) <-chan error {
 		return failed
 	}
 	t.services.Start("sweeps and schedules", t.service.Run)
+	t.services.Start("counts by the hour", rollup.New(rollup.Config{Store: t.store, Log: t.log}).Run)
 	if t.sinks != nil {
 		t.services.Start("event sinks", t.sinks.Run)
 	}

@@ -72,6 +72,7 @@ type Service struct {
 	quotas    quotaKeeper
 	reserve   *disk.Reserve
 	examined  int // maxExamined, less in tests
+	counted   int // maxNow, less in tests
 	retention Retention
 	redirect  bool
 	shared    bool
@@ -112,7 +113,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
-		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
+		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, counted: maxNow, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		mail: c.Mail, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),
 	}

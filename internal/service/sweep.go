@@ -206,6 +206,10 @@ func (s *Service) sweepSteps() []sweepStep {
 	})
 	write(func(tx *store.Tx) (int, error) { return tx.FoldUsage(sweepRows) })
 	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteRollups(ago(rollupLife), sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
 		n, err := tx.DeleteMail(ago(mail.Keep), sweepRows)
 		return int(n), err
 	})

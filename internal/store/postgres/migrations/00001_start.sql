@@ -414,6 +414,8 @@ CREATE INDEX execution_batch ON execution (batch, status, item) WHERE batch <> 0
 -- ExecutionsByState, ScanUnfinished, CountUnfinished, CountActive, WaitingAccounts; Queues and NextQueued of batches:
 -- the executions of an account that have not ended, without those of other accounts.
 CREATE INDEX execution_unfinished ON execution (state, account, batch, item, no) WHERE state <> 0;
+-- CountNow, which reads nothing but the index.
+CREATE INDEX execution_now ON execution (account, environment, state, workflow, started_by, status) WHERE state <> 0;
 -- NextReady, ReadyBefore, Queues: ready executions of a queue, in the order in which they became ready.
 CREATE INDEX execution_ready ON execution (account, batch, environment, workflow, ready_ms, no) WHERE state = 2;
 -- NextQueued, QueuedSingles, QueuedAtLeast, Queues: queued single executions of a workflow, in order of acceptance.
