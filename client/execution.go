@@ -113,16 +113,21 @@ type ExecutionFilter struct {
 // ListExecutions returns a page of executions, newest first.
 func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit int, cursor string) (*Page[Execution], error) {
 	q := page(limit, cursor)
-	set(q, map[string]string{
-		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore,
-	})
-	addAll(q, "status", f.Statuses)
-	addAll(q, "phase", f.Phases)
+	f.add(q)
 	path := "/executions"
 	if f.Workflow != "" {
 		path = "/workflows/" + url.PathEscape(f.Workflow) + path
 	}
 	return list[Execution](ctx, c, path, q)
+}
+
+// add adds the filter to a query, but for the workflow.
+func (f *ExecutionFilter) add(q url.Values) {
+	set(q, map[string]string{
+		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore,
+	})
+	addAll(q, "status", f.Statuses)
+	addAll(q, "phase", f.Phases)
 }
 
 // CancelExecution ends an execution as cancelled.

@@ -38,6 +38,7 @@ type args struct {
 	waitGiven     bool              // by the query
 	idempotency   string            // Idempotency-Key
 	audit         service.ListAudit // filters of the audit log
+	overview      service.Overview  // what it is of
 	lines         bool              // JSON Lines are asked for
 	outline       bool              // of the input of a workflow
 	graphAs       string            // form of a graph: json, mermaid or dot

@@ -242,7 +242,16 @@ var samples = map[string][]request{
 	},
 	"listWorkflowExecutions": {{path: pathW + "/executions?status=finished&phase=completed&batch_id=0197a5c4-3333-7000-8000-000000000003&created_after=2026-01-31T09:30:00Z&created_before=2027-01-31T09:30:00Z"}},
 	"listExecutions":         {{path: "/api/v1/executions"}},
-	"getExecution":           {{path: pathE}, {path: pathE, header: map[string]string{"If-None-Match": `"tag-1"`}}},
+	"countExecutions": {
+		{path: "/api/v1/executions/count"},
+		{path: "/api/v1/executions/count?status=error&phase=faulted&created_after=2026-01-01T00:00:00Z&created_before=2026-02-01T00:00:00Z&workflow_id=0197a5c4-1111-7000-8000-000000000001"},
+	},
+	"listFailures": {{path: "/api/v1/executions/failures?limit=1"}},
+	"getOverview": {
+		{path: "/api/v1/overview"},
+		{path: "/api/v1/overview?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z&step=6h&workflow_id=0197a5c4-1111-7000-8000-000000000001"},
+	},
+	"getExecution": {{path: pathE}, {path: pathE, header: map[string]string{"If-None-Match": `"tag-1"`}}},
 	"getExecutionById": {
 		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002"},
 		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002", header: map[string]string{"If-None-Match": `"tag-1"`}},

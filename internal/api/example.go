@@ -81,6 +81,19 @@ func exampleGraph() *graph.Graph {
 	}
 }
 
+func exampleOverview(failures failureGroups) overview {
+	bucket := OverviewTotal{Started: 1840, Finished: 1610, Failed: 214, Cancelled: 3, P50: pointTo(int64(420)), P95: pointTo(int64(3700))}
+	return overview{
+		From: exampleTime("2026-01-31T10:00:00Z"), To: exampleTime("2026-01-31T11:00:00Z"), Step: 3600, AsOf: exampleTime("2026-01-31T10:30:00Z"),
+		Buckets: []overviewBucket{{exampleTime("2026-01-31T10:00:00Z"), bucket}}, Total: bucket,
+		Now: overviewNow{Queued: 2, Running: 8, Waiting: 3, Human: 1, Oldest: &oldestExecution{
+			ID: exampleID[chargehand.ExecutionID](exampleExecutionID), Workflow: exampleID[chargehand.WorkflowID](exampleWorkflowID),
+			Status: "processing", Phase: "waiting", CreatedAt: exampleTime("2026-01-31T10:00:00Z"),
+		}},
+		Failures: failures,
+	}
+}
+
 // examples makes all examples.
 func examples() map[reflect.Type]any {
 	created, updated := exampleTime("2026-01-31T09:30:00Z"), exampleTime("2026-01-31T09:31:00Z")
@@ -180,6 +193,10 @@ func examples() map[reflect.Type]any {
 		ID: exampleID[chargehand.SessionID](exampleSessionID), Method: "passkey", Address: "203.0.113.7", Agent: "Mozilla/5.0", Current: true,
 		CreatedAt: created, LastSeenAt: updated, ExpiresAt: finished,
 	}
+	failures := failureGroups{Data: []failureGroup{{
+		Workflow: workflow.ID, Code: "communication", Reference: "/do/0/confirm", Detail: "The stock server answered <number>.",
+		Count: 214, First: started, Last: finished, Sample: failed.ID,
+	}}}
 	published := auditEntry{
 		ID: exampleID[chargehand.AuditID](exampleAuditID), At: updated, Actor: auditActor{"key", exampleKeyID, "deploy"}, Action: "workflow.published",
 		Target: &auditTarget{"workflow", exampleWorkflowID, "shop/order"}, Environment: "live", Address: "203.0.113.7", RequestID: "req_5d1c0f6a3b9e8274",
@@ -230,6 +247,7 @@ func examples() map[reflect.Type]any {
 		deviceBody{Name: "chargehand on laptop"}, deviceTokenBody{DeviceCode: "DEVICE_CODE"}, connected,
 		deviceCode{DeviceCode: "DEVICE_CODE", UserCode: "BCDF-GHJK", VerificationURI: exampleHost + "/device", ExpiresIn: 600, Interval: 5},
 		published, auditPage{Data: []auditEntry{published}},
+		executionCount{Count: 214}, failures, exampleOverview(failures),
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
 		health{Status: "ok"},
 		problemPage{

@@ -109,11 +109,14 @@ type (
 	nothing struct{}
 )
 
+// executionFilters are the parameters that say which executions are listed, counted or grouped.
+func executionFilters() []*parameter {
+	return []*parameter{statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter}
+}
+
 func executionEndpoints() []endpoint {
 	const list, one = "/workflows/{workflowId}/executions", "/workflows/{workflowId}/executions/{executionId}"
-	filters := []*parameter{
-		statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter, limitParameter, cursorParameter,
-	}
+	filters := append(executionFilters(), limitParameter, cursorParameter)
 	created := []string{"Location", "ETag", "Idempotency-Replayed", "Preference-Applied"}
 	return []endpoint{
 		{
@@ -326,11 +329,9 @@ func (c *call) deleteExecution() error {
 }
 
 func (c *call) listExecutions() error {
-	page, err := c.server.service.ListExecutions(c.r.Context(), c.principal, service.ListExecutions{
-		Workflow: c.workflow, Statuses: c.args.statuses, Phases: c.args.phases, Batch: c.args.batch,
-		CreatedAfter: c.args.createdAfter, CreatedBefore: c.args.createdBefore,
-		Limit: c.args.limit, After: c.args.after, View: c.asked(),
-	})
+	q := c.listedExecutions()
+	q.Limit, q.After, q.View = c.args.limit, c.args.after, c.asked()
+	page, err := c.server.service.ListExecutions(c.r.Context(), c.principal, q)
 	if err != nil {
 		return err
 	}
@@ -339,6 +340,14 @@ func (c *call) listExecutions() error {
 		v.Data[i] = viewExecution(e)
 	}
 	return c.view(http.StatusOK, v)
+}
+
+// listedExecutions says which executions are asked for.
+func (c *call) listedExecutions() service.ListExecutions {
+	return service.ListExecutions{
+		Workflow: c.workflow, Statuses: c.args.statuses, Phases: c.args.phases, Batch: c.args.batch,
+		CreatedAfter: c.args.createdAfter, CreatedBefore: c.args.createdBefore,
+	}
 }
 
 // asked says how the answer is to be shown.

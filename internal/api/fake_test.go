@@ -40,6 +40,8 @@ type fake struct {
 	openFile        func() (*service.File, io.ReadSeekCloser, error)
 	openLink        func(service.Link) (*service.File, io.ReadSeekCloser, error)
 	createKey       func(service.CreateKey) (*service.Key, bool, error)
+	counted         func(service.ListExecutions)
+	overview        func(service.Overview)
 	listAudit       func(service.ListAudit) (*service.Page[service.AuditEntry], error)
 	putSecret       func(name string, body value.Value) (*service.Secret, bool, error)
 	publishEvents   func(service.PublishEvents) (bool, error)
@@ -317,6 +319,44 @@ func (f *fake) ListExecutions(_ context.Context, _ *service.Principal, q service
 	}
 	return or(f, &service.ExecutionPage{
 		Data: []*service.Execution{fixtureExecution(), fixtureInitial(), fixtureFaulted()}, Cursor: cursor1(),
+	})
+}
+
+func (f *fake) CountExecutions(_ context.Context, _ *service.Principal, q service.ListExecutions) (service.ExecutionCount, error) {
+	if f.counted != nil {
+		f.counted(q)
+	}
+	return or(f, service.ExecutionCount{Count: 10_000, AtLeast: true, ExaminedUntil: countedAt})
+}
+
+func (f *fake) ListFailures(_ context.Context, _ *service.Principal, q service.ListExecutions) (*service.FailureGroups, error) {
+	if f.counted != nil {
+		f.counted(q)
+	}
+	return or(f, fixtureFailures())
+}
+
+var countedAt = time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
+
+func fixtureFailures() *service.FailureGroups {
+	e := fixtureFaulted()
+	return &service.FailureGroups{Data: []service.FailureGroup{
+		{Workflow: e.Workflow, Code: "communication", Reference: "/do/0/call", Detail: "answered <number>", Count: 3, First: countedAt, Last: countedAt, Sample: e.ID},
+		{Workflow: e.Workflow, Code: "internal", Count: 1, First: countedAt, Last: countedAt, Sample: e.ID},
+	}}
+}
+
+func (f *fake) Overview(_ context.Context, _ *service.Principal, q service.Overview) (*service.OverviewReport, error) {
+	if f.overview != nil {
+		f.overview(q)
+	}
+	e := fixtureInitial()
+	b := service.OverviewBucket{From: countedAt, Started: 4, Finished: 2, Failed: 1, Cancelled: 1, P50: time.Second, P95: time.Minute, Timed: true}
+	return or(f, &service.OverviewReport{
+		From: countedAt, To: countedAt.Add(2 * time.Hour), Step: time.Hour, AsOf: countedAt, Total: b,
+		Buckets:  []service.OverviewBucket{b, {From: countedAt.Add(time.Hour)}},
+		Now:      service.OverviewNow{Queued: 1, Oldest: &service.OldestExecution{ID: e.ID, Workflow: e.Workflow, Status: e.Status, Phase: e.Phase, CreatedAt: countedAt}},
+		Failures: fixtureFailures(),
 	})
 }
 

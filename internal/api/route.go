@@ -96,6 +96,7 @@ func endpoints() []endpoint {
 		versionEndpoints(),
 		graphEndpoints(),
 		executionEndpoints(),
+		countEndpoints(),
 		batchEndpoints(),
 		streamEndpoints(),
 		fileEndpoints(),

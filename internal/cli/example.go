@@ -8,6 +8,13 @@ var commandExamples = map[string]string{
   chargehand run examples/hello --no-wait -o json`,
 	"chargehand batch": `  chargehand batch examples/enrich-order --items orders.csv --concurrency 8
   chargehand batch examples/thumbnail --files 'picture=pictures/*.png' --download thumbnails`,
+	"chargehand executions count": `  chargehand executions count
+  chargehand executions count examples/hello --status error --created-after 7d`,
+	"chargehand executions failures": `  chargehand executions failures --created-after 1d
+  chargehand executions failures examples/hello -o json`,
+	"chargehand overview": `  chargehand overview
+  chargehand overview examples/hello --from 30d --step 1d
+  chargehand overview --from 7d --step 6h -o json`,
 	"chargehand executions list": `  chargehand executions list
   chargehand executions list examples/hello --status error --created-after 1h
   chargehand executions list --batch 5065ba04 --all -o jsonl

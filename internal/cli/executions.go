@@ -20,8 +20,9 @@ var (
 
 func newExecutions(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("executions", "List, read, watch, cancel and retry executions",
-		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsCancel(), c.executionsSuspend(),
+	return group("executions", "List, count, read, watch, cancel and retry executions",
+		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsCount(), c.executionsFailures(),
+		c.executionsCancel(), c.executionsSuspend(),
 		c.executionsResume(), c.executionsRetry(), c.executionsDelete())
 }
 
@@ -56,11 +57,7 @@ func (c *connection) executionsList() *cobra.Command {
 			}, nil
 		},
 	})
-	fl := cmd.Flags()
-	statesVar(fl, &f.Statuses, &f.Phases, "executions")
-	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
-	fl.StringVar(&f.CreatedAfter, "created-after", "", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
-	fl.StringVar(&f.CreatedBefore, "created-before", "", "only what was created before this time")
+	filterFlags(cmd.Flags(), &f)
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package fingerprint
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,15 +35,8 @@ func Normalize(detail string) string {
 	return cut(strings.TrimRight(s.out.String(), " "))
 }
 
-// Hash is the hash of the normalised detail: 0 for an empty detail and for no other.
-func Hash(detail string) int64 {
-	text := Normalize(detail)
-	if text == "" {
-		return 0
-	}
-	sum := sha256.Sum256([]byte(text))
-	return max(1, int64(binary.BigEndian.Uint64(sum[:8])>>1))
-}
+// Sum is the SHA-256 of the normalised detail.
+func Sum(detail string) [sha256.Size]byte { return sha256.Sum256([]byte(Normalize(detail))) }
 
 func cut(text string) string {
 	n := 0

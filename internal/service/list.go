@@ -111,19 +111,26 @@ func (s *Service) listRows(r *store.Reader, p *Principal, q *ListExecutions, f s
 
 // listBatchRows reads a page of the items of a batch. There are at most as many as a batch has.
 func (s *Service) listBatchRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) ([]store.Execution, error) {
-	b, err := r.BatchByID(p.AccountNo, p.Environment, q.Batch)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	workflow, err := s.names.workflow(r, b.Workflow)
-	if err != nil || !p.seesStarted(workflow, b.StartedBy) || f.Workflow != 0 && f.Workflow != b.Workflow {
+	b, seen, err := s.listedBatch(r, p, q.Batch, f.Workflow)
+	if err != nil || !seen {
 		return nil, err
 	}
 	f.Batch = b.No
 	return r.ListExecutions(f)
+}
+
+// listedBatch reads a batch whose items are listed, of a workflow (0: of any). seen is false if the principal does not
+// see it.
+func (s *Service) listedBatch(r *store.Reader, p *Principal, id chargehand.BatchID, of int64) (b store.Batch, seen bool, err error) {
+	b, err = r.BatchByID(p.AccountNo, p.Environment, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return b, false, nil
+	}
+	if err != nil {
+		return b, false, err
+	}
+	workflow, err := s.names.workflow(r, b.Workflow)
+	return b, err == nil && p.seesStarted(workflow, b.StartedBy) && (of == 0 || of == b.Workflow), err
 }
 
 // listFloor is the id below which a page by phase does not look; zero: it looks at everything.

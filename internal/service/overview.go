@@ -18,16 +18,17 @@ type Overview struct {
 }
 
 const (
-	hour = time.Hour
-	day  = 24 * time.Hour
+	overviewDay = 24 * time.Hour
 	// rollupLife is how long the counts of an hour are kept.
-	rollupLife = 400 * day
+	rollupLife = 400 * overviewDay
 	// maxOverviewBuckets bounds the buckets of an overview.
 	maxOverviewBuckets = 1000
 	// maxRollupsRead bounds the hours that are read for an overview, those of each workflow that the caller is limited to.
 	maxRollupsRead = 20_000
 	// maxNow is up to how many executions are counted of each kind that has not ended.
 	maxNow = 10_000
+	// overviewGroups is how many groups of failures an overview shows.
+	overviewGroups = 10
 )
 
 // OverviewReport answers an Overview.
@@ -38,6 +39,7 @@ type OverviewReport struct {
 	Buckets  []OverviewBucket
 	Total    OverviewBucket // of all buckets
 	Now      OverviewNow
+	Failures *FailureGroups // of what was created in the time
 }
 
 // OverviewBucket is what was accepted and what has ended in a time.
@@ -87,7 +89,12 @@ func (s *Service) Overview(ctx context.Context, p *Principal, q Overview) (*Over
 		if err := s.readBuckets(r, p, report, scopes); err != nil {
 			return err
 		}
-		return s.readNow(r, p, &report.Now, scopes)
+		if err := s.readNow(r, p, &report.Now, scopes); err != nil {
+			return err
+		}
+		created := ListExecutions{Workflow: q.Workflow, CreatedAfter: report.From.Add(-time.Millisecond), CreatedBefore: report.To, Limit: overviewGroups}
+		report.Failures, err = s.failures(r, p, &created)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -102,7 +109,7 @@ func (s *Service) newOverview(q Overview) (*OverviewReport, error) {
 		q.To = now
 	}
 	if q.From.IsZero() {
-		q.From = q.To.Add(-day)
+		q.From = q.To.Add(-overviewDay)
 	}
 	if !q.From.Before(q.To) {
 		return nil, badOverview("from", "must be before to.")
@@ -112,11 +119,11 @@ func (s *Service) newOverview(q Overview) (*OverviewReport, error) {
 	}
 	step := q.Step
 	if step == 0 {
-		if step = hour; q.To.Sub(q.From) > (maxOverviewBuckets-1)*hour {
-			step = day
+		if step = time.Hour; q.To.Sub(q.From) > (maxOverviewBuckets-1)*time.Hour {
+			step = overviewDay
 		}
 	}
-	if step < hour || step%hour != 0 || step > rollupLife {
+	if step < time.Hour || step%time.Hour != 0 || step > rollupLife {
 		return nil, badOverview("step", "must be whole hours or days, such as 1h, 6h or 1d.")
 	}
 	r := &OverviewReport{From: q.From.UTC().Truncate(step), To: q.To.UTC().Truncate(step), Step: step}
@@ -146,7 +153,7 @@ func (s *Service) readBuckets(r *store.Reader, p *Principal, report *OverviewRep
 	if report.AsOf = atMs(cursor.AsOfMs); !behind {
 		report.AsOf = s.now().UTC()
 	}
-	hours := int(report.To.Sub(report.From) / hour)
+	hours := int(report.To.Sub(report.From) / time.Hour)
 	if n := hours * len(scopes); n > max(maxRollupsRead, hours) {
 		return badOverview("from", fmt.Sprintf("is too early for %d workflows: choose one of them with workflow_id, or a shorter time.", len(scopes)))
 	}

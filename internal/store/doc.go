@@ -66,6 +66,7 @@
 //	sink          SinkStreams
 //	audit log     ListAudit
 //	usage         Usage StoredEvents LongestQueue
+//	count         CountExecutions Failures ExaminedFailures CountNow OldestUnfinished
 //	rollup        RollupState RollupPart Rollups Writers
 //
 // Methods of Tx:

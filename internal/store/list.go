@@ -19,6 +19,7 @@ type ExecutionFilter struct {
 	Workflow        int64                  // 0: any
 	Batch           int64                  // 0: any; Workflow and StartedBy are then not looked at
 	StartedBy       int64                  // as in Execution; 0: any
+	Except          []int64                // workflows that are not selected. Not used with Batch and Workflow
 	Statuses        []chargehand.Status    // none: any
 	Phases          []chargehand.Phase     // none: any
 	CreatedAfterMs  int64                  // strictly after; 0: no bound
@@ -185,6 +186,12 @@ func (f *ExecutionFilter) where() (where, order string, args []any) {
 	case f.Workflow != 0:
 		args = append(args, f.Workflow)
 		where += ` AND e.workflow = ?6`
+	}
+	if f.Batch == 0 && f.Workflow == 0 {
+		for _, no := range f.Except {
+			args = append(args, no)
+			where += fmt.Sprintf(` AND e.workflow <> ?%d`, len(args))
+		}
 	}
 	if f.Batch == 0 && f.StartedBy != 0 {
 		args = append(args, f.StartedBy)

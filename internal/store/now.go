@@ -51,7 +51,7 @@ func (n *Now) count(state ExecutionState, status chargehand.Status) {
 }
 
 // unfinishedStates are the states of executions that have not ended.
-var unfinishedStates = []ExecutionState{StateQueued, StateReady, StateActive, StateParked}
+var unfinishedStates = []ExecutionState{StateQueued, StateReady, StateActive, StateParked, StateDelayed}
 
 // CountNow counts executions that have not ended by what they do. It looks at up to limit of each state or status.
 func (r *Reader) CountNow(f NowFilter, limit int) (n Now, err error) {

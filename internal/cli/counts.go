@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+// filterFlags are the flags that say which executions are listed, counted or grouped.
+func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter) {
+	statesVar(fl, &f.Statuses, &f.Phases, "executions")
+	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
+	fl.StringVar(&f.CreatedAfter, "created-after", "", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
+	fl.StringVar(&f.CreatedBefore, "created-before", "", "only what was created before this time")
+}
+
+func (c *connection) executionsCount() *cobra.Command {
+	var f client.ExecutionFilter
+	cmd := c.verb("count [WORKFLOW]", "Count executions, up to 10,000", atMostArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		if err := resolveFilter(ctx, api, &f, args); err != nil {
+			return err
+		}
+		n, err := api.CountExecutions(ctx, f)
+		if err != nil {
+			return err
+		}
+		if !c.tables() {
+			return c.encode(n)
+		}
+		_, err = fmt.Fprintln(c.out, atLeast(n.Count, n.AtLeast))
+		c.tellExamined(n.ExaminedUntil)
+		return err
+	})
+	filterFlags(cmd.Flags(), &f)
+	return cmd
+}
+
+// atLeast is a number, with a plus if there may be more.
+func atLeast(n int64, more bool) string {
+	if more {
+		return fmt.Sprintf("%d+", n)
+	}
+	return fmt.Sprint(n)
+}
+
+func (c *connection) tellExamined(until *time.Time) {
+	if until != nil {
+		fmt.Fprintf(c.err, "executions that were created before %s were not looked at\n", until.UTC().Format(time.RFC3339))
+	}
+}
+
+const failureColumns = "COUNT> WORKFLOW~ CODE~ TASK~ DETAIL~ FIRST* LAST SAMPLE"
+
+func (c *connection) executionsFailures() *cobra.Command {
+	var f client.ExecutionFilter
+	var limit int
+	cmd := c.verb("failures [WORKFLOW]", "Group executions that have failed in the same way", atMostArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		if limit < 1 || limit > maxPage {
+			return usage("--limit: %d is not from 1 to %d", limit, maxPage)
+		}
+		if err := resolveFilter(ctx, api, &f, args); err != nil {
+			return err
+		}
+		g, err := api.Failures(ctx, f, limit)
+		if err != nil {
+			return err
+		}
+		if !c.tables() {
+			return c.encode(g)
+		}
+		if err := c.failuresTable(ctx, api, g.Data); err != nil {
+			return err
+		}
+		if g.AtLeast && g.ExaminedUntil == nil {
+			fmt.Fprintln(c.err, "there are more groups: --limit")
+		}
+		c.tellExamined(g.ExaminedUntil)
+		return nil
+	})
+	cmd.Long = `Group executions that have failed in the same way: with the same code, in the same task of the same workflow, and with
+details that differ only in numbers, ids and quoted text. The 10,000 newest failures are looked at. Executions that
+were cancelled are not among them.`
+	filterFlags(cmd.Flags(), &f)
+	cmd.Flags().IntVar(&limit, "limit", 20, "groups at most")
+	return cmd
+}
+
+func (c *connection) failuresTable(ctx context.Context, api *client.Client, groups []client.FailureGroup) error {
+	known := newNames(api)
+	var ids []string
+	for _, g := range groups {
+		ids = append(ids, g.WorkflowID)
+	}
+	known.learn(ctx, ids)
+	rows := [][]string{}
+	for _, g := range groups {
+		rows = append(rows, []string{
+			fmt.Sprint(g.Count), c.workflowName(known, g.WorkflowID), g.Code, taskPath(g.Reference), g.Detail,
+			c.when(&g.FirstAt), c.when(&g.LastAt), c.id(g.SampleID),
+		})
+	}
+	return c.table(columns(failureColumns), rows, true)
+}
+
+func newOverview(con console) *cobra.Command {
+	c := &connection{console: con}
+	var f client.OverviewFilter
+	cmd := c.verb("overview [WORKFLOW]", "Show what was done by the hour or day, and what is being done", atMostArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
+		if len(args) == 1 {
+			w, err := findWorkflow(ctx, api, args[0])
+			if err != nil {
+				return err
+			}
+			f.Workflow = w.ID
+		}
+		for flag, value := range map[string]*string{"--from": &f.From, "--to": &f.To} {
+			if err := resolveTime(flag, value); err != nil {
+				return err
+			}
+		}
+		o, err := api.Overview(ctx, f)
+		if err != nil {
+			return err
+		}
+		if !c.tables() {
+			return c.encode(o)
+		}
+		return c.showOverview(ctx, api, o)
+	})
+	cmd.Long = `Show how many executions were accepted and have ended by the hour or day, how long they took, what is being done, and what
+has failed most often. Executions stay counted when they are deleted. Counts are some seconds behind.`
+	fl := cmd.Flags()
+	fl.StringVar(&f.From, "from", "", "beginning: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago (default: a day before --to)")
+	fl.StringVar(&f.To, "to", "", "end (default: now)")
+	fl.StringVar(&f.Step, "step", "", "length of a row in hours or days, such as 1h, 6h, 1d (default: an hour, or a day for long times)")
+	return cmd
+}
+
+func (c *connection) showOverview(ctx context.Context, api *client.Client, o *client.Overview) error {
+	now := o.Now
+	state := fmt.Sprintf("now: %s queued, %s running, %s waiting, %s of them for a person",
+		atLeast(now.Queued, now.AtLeast), atLeast(now.Running, now.AtLeast), atLeast(now.Waiting, now.AtLeast), atLeast(now.Human, now.AtLeast))
+	if now.Oldest != nil {
+		state += fmt.Sprintf("; the oldest, %s, is from %s", c.id(now.Oldest.ID), c.when(&now.Oldest.CreatedAt))
+	}
+	fmt.Fprintln(c.out, state)
+	form := "2006-01-02 15:04Z"
+	if o.StepSeconds%86400 == 0 {
+		form = "2006-01-02"
+	}
+	row := func(name string, b client.OverviewTotal) []string {
+		return []string{name, fmt.Sprint(b.Started), fmt.Sprint(b.Finished), fmt.Sprint(b.Error), fmt.Sprint(b.Cancelled), millisText(b.DurationP50Ms), millisText(b.DurationP95Ms)}
+	}
+	var rows [][]string
+	for _, b := range o.Buckets {
+		rows = append(rows, row(b.At.UTC().Format(form), b.OverviewTotal))
+	}
+	rows = append(rows, row("total", o.Total))
+	if err := c.table(columns("FROM STARTED> FINISHED> ERROR> CANCELLED> P50> P95>"), rows, true); err != nil {
+		return err
+	}
+	if o.AsOf == nil {
+		fmt.Fprintln(c.err, "nothing was counted yet; counts are some seconds behind")
+	}
+	if len(o.Failures.Data) == 0 {
+		return nil
+	}
+	fmt.Fprintln(c.out, strings.Repeat("-", 8))
+	return c.failuresTable(ctx, api, o.Failures.Data)
+}
+
+func millisText(ms *int64) string {
+	if ms == nil {
+		return "-"
+	}
+	return took(time.Duration(*ms) * time.Millisecond)
+}
