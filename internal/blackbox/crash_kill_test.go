@@ -34,6 +34,7 @@ func TestCrash(t *testing.T) {
 		DataDir: filepath.Join(t.TempDir(), "data"),
 		Args:    []string{"--rate-limit", "0", "--allow-run", "shell", "--allow-egress", "127.0.0.1"},
 	}
+	begun := time.Now()
 	server := servertest.Start(t, options)
 	options.Listen = strings.TrimPrefix(server.URL, "http://")
 	load := newCrashLoad(t, server, receiver)
@@ -50,6 +51,7 @@ func TestCrash(t *testing.T) {
 	close(load.stopping)
 	clients.Wait()
 	load.finish(killer.kills)
+	verifyRollups(t, killer.server, begun)
 	if code := killer.server.Stop(); code != 0 {
 		t.Errorf("the server ended with exit code %d", code)
 	}

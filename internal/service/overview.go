@@ -106,7 +106,7 @@ func (s *Service) Overview(ctx context.Context, p *Principal, q Overview) (*Over
 func (s *Service) newOverview(q Overview) (*OverviewReport, error) {
 	now := s.now().UTC()
 	if q.To.IsZero() {
-		q.To = now
+		q.To = now.Add(time.Millisecond) // what is accepted at this moment belongs to it
 	}
 	if q.From.IsZero() {
 		q.From = q.To.Add(-overviewDay)

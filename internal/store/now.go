@@ -113,7 +113,7 @@ func (r *Reader) OldestUnfinished(f NowFilter, limit int) (oldest Execution, err
 	case f.Workflow != 0:
 		where, args = where+` AND e.workflow = ?4`, append(args, f.Workflow)
 	}
-	query, args := mergeStatuses(`SELECT e.no, e.workflow, e.started_by FROM execution e WHERE `+where, `id LIMIT ?3`, openStatuses, args)
+	query, args := mergeStatuses(`SELECT e.no, e.workflow, e.started_by, e.id FROM execution e WHERE `+where, `id LIMIT ?3`, openStatuses, args)
 	no := int64(0)
 	err = r.c.Query(query, func(row Row) error {
 		if f.admits(row.Int(1), row.Int(2)) {
