@@ -14,9 +14,9 @@ func (r *Reader) CountExecutions(f ExecutionFilter, limit int) (n int64, err err
 		args[4] = int64(limit) - n
 		selection, all := andPhases(`SELECT COUNT(*) FROM (SELECT 1 FROM execution e WHERE `+where, f.Phases, args[:len(args):len(args)])
 		all = append(all, int64(status))
-		found, err := r.count(selection+fmt.Sprintf(` AND e.status = ?%d LIMIT ?5) counted`, len(all)), all...)
+		found, err := r.count("count executions", selection+fmt.Sprintf(` AND e.status = ?%d LIMIT ?5) counted`, len(all)), all...)
 		if err != nil {
-			return 0, fmt.Errorf("count executions: %w", err)
+			return 0, err
 		}
 		if n += found; n >= int64(limit) {
 			break

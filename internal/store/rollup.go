@@ -128,11 +128,7 @@ func (r *Reader) RollupState() (c RollupCursor, behind bool, err error) {
 
 // lastExecution is the largest number of an execution; 0: there is none.
 func (r *Reader) lastExecution() (int64, error) {
-	no, err := r.count(`SELECT COALESCE(MAX(no), 0) FROM execution`)
-	if err != nil {
-		return 0, fmt.Errorf("read last execution: %w", err)
-	}
-	return no, nil
+	return r.count("read last execution", `SELECT COALESCE(MAX(no), 0) FROM execution`)
 }
 
 // CloseRollup lets the executions that there are now be counted. When all Updates have ended that run at this moment
