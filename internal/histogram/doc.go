@@ -1,4 +1,4 @@
-// Package histogram counts durations by their magnitude, so that quantiles of many parts, such as hours, can be told
+// Package histogram counts durations by their magnitude, so that quantiles of many parts, such as hours, follow
 // from the sum of the parts.
 //
 // A histogram has eight bins for each power of two. A quantile is at most a sixteenth away from the duration that it

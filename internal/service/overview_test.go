@@ -48,7 +48,7 @@ func (fx *fixture) counts(p *Principal, workflow chargehand.WorkflowID) (c count
 	return c
 }
 
-// TestCountsAreThoseOfWhatIsSeen compares what several principals are told with what they may read: a key of everything,
+// TestCountsAreThoseOfWhatIsSeen compares the counts for several principals with what they may read: a key of all,
 // one of a namespace, one that reads what it has started, and a person that sees one workflow as a whole.
 func TestCountsAreThoseOfWhatIsSeen(t *testing.T) {
 	fx := newFixture(t)

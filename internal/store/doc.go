@@ -15,7 +15,7 @@
 //   - An execution has the state StateEnded exactly when its status is final, and an
 //     Outcome exactly then. Final is final: every change is a compare-and-set on "not final".
 //   - The counts of a batch are the numbers of its items that have ended.
-//   - What rollups count is counted once: the acceptance of every execution, and its end, also when it was deleted since.
+//   - Rollups count the acceptance of every execution once, and its end, also when it was deleted since.
 //   - The references of a blob are the rows that name its digest.
 //   - Secrets are pinned only for executions that have not ended. Values come in sealed.
 //   - The events of an environment are numbered without gaps in the order of commit.

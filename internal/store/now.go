@@ -27,7 +27,7 @@ type Now struct {
 	Running int64
 	Waiting int64 // for a timer, an event, a child, a person; and those that are delayed
 	Human   int64 // of those that wait: for a person
-	More    bool  // there are more than were looked at
+	More    bool  // there are more than were rows at
 }
 
 // Add adds the counts of o.
@@ -63,10 +63,10 @@ func (r *Reader) CountNow(f NowFilter, limit int) (n Now, err error) {
 		where, more = " AND e.workflow = ?5", []any{f.Workflow}
 	}
 	for _, state := range unfinishedStates {
-		looked := 0
+		rows := 0
 		err := r.c.Query(`SELECT e.status, e.workflow, e.started_by FROM execution e
  WHERE e.account = ?1 AND e.environment = ?2 AND e.state = ?3 AND e.state <> 0`+where+` LIMIT ?4`, func(row Row) error {
-			if looked++; looked > limit {
+			if rows++; rows > limit {
 				n.More = true
 			} else if f.admits(row.Int(1), row.Int(2)) {
 				n.count(state, chargehand.Status(row.Int(0)))
@@ -83,10 +83,10 @@ func (r *Reader) CountNow(f NowFilter, limit int) (n Now, err error) {
 // countStartedBy is CountNow of what a person has started.
 func (r *Reader) countStartedBy(f NowFilter, limit int) (n Now, err error) {
 	for _, status := range openStatuses {
-		looked := 0
+		rows := 0
 		err := r.c.Query(`SELECT e.state, e.workflow, e.started_by FROM execution e
  WHERE e.started_by = ?2 AND e.started_by < 0 AND e.account = ?1 AND e.environment = ?3 AND e.status = ?4 LIMIT ?5`, func(row Row) error {
-			if looked++; looked > limit {
+			if rows++; rows > limit {
 				n.More = true
 			} else if f.admits(row.Int(1), row.Int(2)) {
 				n.count(ExecutionState(row.Int(0)), status)

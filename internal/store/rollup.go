@@ -18,7 +18,7 @@ type RollupKey struct {
 	Account     int64
 	Environment chargehand.Environment
 	Workflow    int64 // 0: of all
-	Actor       int64 // what it has started, as in Execution.StartedBy; 0: whoever has started it
+	Actor       int64 // what it has started, as in Execution.StartedBy; 0: all
 	HourMs      int64 // beginning of the hour
 }
 
@@ -240,7 +240,7 @@ func (r *Reader) countEnded(p *RollupPart, changes Rollups, limit int) (full boo
 // currentRollups adds what is stored to changes.
 func (r *Reader) currentRollups(changes Rollups) (Rollups, error) {
 	for key, c := range changes {
-		err := r.eachRollup(key, key.HourMs, key.HourMs+1, func(_ int64, stored *Rollup) { c.Merge(stored) })
+		err := r.Rollups(key, key.HourMs, key.HourMs+1, func(_ int64, stored *Rollup) { c.Merge(stored) })
 		if err != nil {
 			return nil, err
 		}
@@ -289,13 +289,9 @@ func compareRollups(a, b RollupKey) int {
 		cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Actor, b.Actor), cmp.Compare(a.HourMs, b.HourMs))
 }
 
-// Rollups reads the rollups of an account and environment, of a workflow (0: all) and an actor (0: all), from an hour on
-// and before another one, in the order of time.
+// Rollups reads the rollups of an account and environment, of a workflow (0: all) and an actor (0: all), from an hour
+// on and before another one, in the order of time.
 func (r *Reader) Rollups(of RollupKey, fromMs, beforeMs int64, each func(hourMs int64, c *Rollup)) error {
-	return r.eachRollup(of, fromMs, beforeMs, each)
-}
-
-func (r *Reader) eachRollup(of RollupKey, fromMs, beforeMs int64, each func(hourMs int64, c *Rollup)) error {
 	err := r.c.Query(`SELECT hour_ms, started, finished, failed, cancelled, durations FROM rollup
  WHERE account = ?1 AND environment = ?2 AND workflow = ?3 AND actor = ?4 AND hour_ms >= ?5 AND hour_ms < ?6 ORDER BY hour_ms`, func(row Row) error {
 		c := Rollup{Started: row.Int(1), Finished: row.Int(2), Failed: row.Int(3), Cancelled: row.Int(4)}

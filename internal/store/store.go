@@ -54,9 +54,8 @@ type Conn interface {
 	// Count changes sums that quotas bound. The dialect adds up the changes of all Updates of a commit, writes them with
 	// it (WriteUsage), and drops those of an Update that fails.
 	Count(change UsageChange)
-	// Writers names the Updates that run at the moment: who has read them knows that an Update that began before is not
-	// among those that Writers names later. None are named where one Update runs at a time, because they end in the order in
-	// which they began.
+	// Writers names the Updates that run at the moment. An Update that has ended is never named again. None are named
+	// where one Update runs at a time, because they end in the order in which they began.
 	Writers() ([]string, error)
 	// ForUpdate is the end of a SELECT that locks its rows until the Update is committed:
 	// " FOR UPDATE", or empty where only one Update runs at a time.

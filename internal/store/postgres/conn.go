@@ -208,7 +208,8 @@ func (c *conn) Send(what, query string, args ...any) error {
 // Count implements store.Conn.
 func (c *conn) Count(change store.UsageChange) { c.counts = store.AppendUsage(c.counts, 0, change) }
 
-// Writers implements store.Conn. Every transaction that writes begins with its mark, and so holds a lock of table writer.
+// Writers implements store.Conn. Every transaction that writes begins with its mark: it holds a lock of table
+// writer.
 func (c *conn) Writers() (names []string, err error) {
 	err = c.Query(`SELECT virtualtransaction FROM pg_locks WHERE relation = 'writer'::regclass AND mode = 'RowExclusiveLock'
  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, func(row store.Row) error {
