@@ -172,6 +172,11 @@ func TestWholeInstallation(t *testing.T) {
 	driveSecrets(t, i)
 	driveEvents(t, i)
 
+	if x := do("countExecutions", "GET", "/api/v1/executions/count?status=finished", "", 200); x.AnswerJSON["count"] == json.Number("0") {
+		t.Errorf("count: %s", x.AnswerBody)
+	}
+	do("listFailures", "GET", "/api/v1/executions/failures", "", 200)
+	do("getOverview", "GET", "/api/v1/overview?step=1d", "", 200)
 	do("getLimits", "GET", "/api/v1/limits", "", 200)
 	do("getOpenAPI", "GET", "/api/v1/openapi.json", "", 200)
 	do("getProblem", "GET", "/api/v1/problems/internal", "", 200)

@@ -818,7 +818,7 @@ CREATE INDEX rollup_hour ON rollup (hour_ms);
 
 -- The row is how far executions were counted in rollup.
 CREATE TABLE rollup_cursor (
-    one        BIGINT PRIMARY KEY CHECK (one = 1),
+    one        BIGINT PRIMARY KEY, -- 1
     counted    BIGINT NOT NULL, -- number of the last execution that was counted
     closing    BIGINT NOT NULL, -- up to it they are being counted: their ends are noted in rollup_ended
     step       BIGINT NOT NULL, -- counts the changes of rollups: of two processes that read them, one changes them

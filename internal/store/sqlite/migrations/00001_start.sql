@@ -807,7 +807,7 @@ CREATE INDEX rollup_hour ON rollup (hour_ms);
 
 -- The row is how far executions were counted in rollup.
 CREATE TABLE rollup_cursor (
-    one        INTEGER PRIMARY KEY CHECK (one = 1),
+    one        INTEGER PRIMARY KEY, -- 1
     counted    INTEGER NOT NULL, -- number of the last execution that was counted
     closing    INTEGER NOT NULL, -- up to it they are being counted: their ends are noted in rollup_ended
     step       INTEGER NOT NULL, -- counts the changes of rollups: of two processes that read them, one changes them
