@@ -65,7 +65,14 @@ func (t *Tx) deleteExecutions(query string, args ...any) (int, error) {
 // DeleteExecution deletes an ended execution, which the caller has locked, with everything that belongs to it. Neither
 // items nor executions of trees that have not ended may be deleted so.
 func (t *Tx) DeleteExecution(no int64) error {
-	if err := t.deleteExecution(no); err != nil {
+	rest, err := t.lockRollups()
+	if err == nil {
+		err = t.deleteExecution(no, &rest)
+	}
+	if err == nil {
+		err = rest.put(t)
+	}
+	if err != nil {
 		return fmt.Errorf("delete execution: %w", err)
 	}
 	return nil

@@ -20,6 +20,7 @@ var rollupTests = map[string]func(*fixture){
 	"an end is counted once":                  endCountedOnce,
 	"a part that is outdated is refused":      outdatedRollupPart,
 	"deleted before it was counted":           deletedUncounted,
+	"deleted alone":                           deletedAlone,
 	"numbers that are given again":            rollupNumbersAgain,
 	"one hour, workflow, actor, environment":  rollupKeys,
 	"old hours are deleted":                   deleteRollups,
@@ -325,6 +326,26 @@ func deletedUncounted(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.PutRollupPart(&part) })
 	f.countAll(10)
 	f.sameRollups([]store.Execution{e})
+}
+
+// deletedAlone deletes a single execution before, and another one after it was counted.
+func deletedAlone(f *fixture) {
+	var all []store.Execution
+	for i := range uint64(4) {
+		e := f.execution(startMs)
+		f.update(func(tx *store.Tx) (err error) {
+			copied := e
+			e, err = ended(tx, &copied, rand.New(rand.NewPCG(2, i)))
+			return err
+		})
+		if i%2 == 0 {
+			f.countAll(10)
+		}
+		f.update(func(tx *store.Tx) error { return tx.DeleteExecution(e.No) })
+		all = append(all, e)
+	}
+	f.countAll(10)
+	f.sameRollups(all)
 }
 
 func rollupNumbersAgain(f *fixture) {
