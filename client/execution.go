@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -62,7 +63,9 @@ type Result struct {
 
 // StartOptions of an execution.
 type StartOptions struct {
-	Version string        // empty: the published one
+	Version string // empty: the published one
+	Labels  map[string]string
+	Delay   string        // ISO 8601 duration; empty: none
 	Wait    time.Duration // at most 60 s
 }
 
@@ -81,8 +84,10 @@ func execution(workflow, id string) string {
 // Start starts one execution of a workflow. input is a JSON object; nil: {}.
 func (c *Client) Start(ctx context.Context, workflow string, input json.RawMessage, o StartOptions) (*Execution, error) {
 	body := struct {
-		Input json.RawMessage `json:"input,omitempty"`
-	}{input}
+		Input  json.RawMessage   `json:"input,omitempty"`
+		Labels map[string]string `json:"labels,omitempty"`
+		Delay  string            `json:"delay,omitempty"`
+	}{input, o.Labels, o.Delay}
 	var e Execution
 	err := c.do(ctx, call{
 		method: http.MethodPost, path: "/workflows/" + url.PathEscape(workflow) + "/executions",
@@ -108,12 +113,37 @@ type ExecutionFilter struct {
 	Batch         string
 	CreatedAfter  string // RFC 3339
 	CreatedBefore string
+	ErrorCodes    []string
+	Causes        []string // api, batch, schedule, event, parent, retry
+	Labels        []string // name:value
+	WaitingFor    []string // person, child, event, retry, timer, slot
+	Versions      []string
+	Root          string // id of the execution at the top of a tree
+	MinDurationMs int64
+	Search        string
+	OldestFirst   bool
+	Input         bool // with the inputs
 }
 
 // ListExecutions returns a page of executions, newest first.
 func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit int, cursor string) (*Page[Execution], error) {
 	q := page(limit, cursor)
 	f.add(q)
+	addAll(q, "error_code", f.ErrorCodes)
+	addAll(q, "cause", f.Causes)
+	addAll(q, "label", f.Labels)
+	addAll(q, "waiting_for", f.WaitingFor)
+	addAll(q, "version", f.Versions)
+	set(q, map[string]string{"root_id": f.Root, "q": f.Search})
+	if f.MinDurationMs > 0 {
+		q.Set("min_duration_ms", strconv.FormatInt(f.MinDurationMs, 10))
+	}
+	if f.OldestFirst {
+		q.Set("sort", "created")
+	}
+	if f.Input {
+		q.Set("include", "input")
+	}
 	path := "/executions"
 	if f.Workflow != "" {
 		path = "/workflows/" + url.PathEscape(f.Workflow) + path

@@ -26,6 +26,8 @@ type args struct {
 	createdAfter  time.Time
 	createdBefore time.Time
 	version       string
+	filter        service.ExecutionFilter
+	inputs        bool                  // of executions in a list
 	revision      int64                 // of a version; 0: the newest one
 	workflows     service.ListWorkflows // filters of a list of workflows
 	draft         bool

@@ -48,7 +48,7 @@ var (
 	}
 	phaseParameter = &parameter{
 		name: "phase", in: "query", many: true,
-		about:  "Only executions in this phase. Repeat it for several. A page looks at 50,000 executions at most; it may then have fewer items than limit, and a cursor.",
+		about:  "Only executions in this phase. Repeat it for several.",
 		schema: huma.Schema{Type: "string", Enum: phases},
 		read: func(c *call, value string) (complaint string) {
 			phase, ok := chargehand.ParsePhase(value)
@@ -109,6 +109,8 @@ type (
 	nothing struct{}
 )
 
+const aboutList = "Newest first, without outputs. A page looks at 50,000 executions at most; it may then have fewer items than limit, and a cursor."
+
 // executionFilters are the parameters that say which executions are listed, counted or grouped.
 func executionFilters() []*parameter {
 	return []*parameter{statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter}
@@ -116,7 +118,7 @@ func executionFilters() []*parameter {
 
 func executionEndpoints() []endpoint {
 	const list, one = "/workflows/{workflowId}/executions", "/workflows/{workflowId}/executions/{executionId}"
-	filters := append(executionFilters(), limitParameter, cursorParameter)
+	filters := append(append(executionFilters(), limitParameter, cursorParameter), listFilters...)
 	created := []string{"Location", "ETag", "Idempotency-Replayed", "Preference-Applied"}
 	return []endpoint{
 		{
@@ -131,15 +133,15 @@ func executionEndpoints() []endpoint {
 		},
 		{
 			method: get, path: list, id: "listWorkflowExecutions", tag: "Executions",
-			summary: "List the executions of a workflow", about: "Newest first.",
+			summary: "List the executions of a workflow", about: aboutList,
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: filters,
 			answers: []answer{{status: 200, about: "List of executions", view: executionPage{}}},
 			serve:   (*call).listExecutions,
 		},
 		{
 			method: get, path: "/executions", id: "listExecutions", tag: "Executions",
-			summary: "List executions of all workflows", about: "Newest first.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: filters,
+			summary: "List executions of all workflows", about: aboutList,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: append(slices.Clone(filters), workflowFilters...),
 			answers: []answer{{status: 200, about: "List of executions", view: executionPage{}}},
 			serve:   (*call).listExecutions,
 		},
@@ -331,6 +333,7 @@ func (c *call) deleteExecution() error {
 func (c *call) listExecutions() error {
 	q := c.listedExecutions()
 	q.Limit, q.After, q.View = c.args.limit, c.args.after, c.asked()
+	q.Filter, q.Inputs = c.args.filter, c.args.inputs
 	page, err := c.server.service.ListExecutions(c.r.Context(), c.principal, q)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,8 @@ const pollTime = 2 * time.Second
 
 func newRun(con console) *cobra.Command {
 	c := &connection{console: con}
-	var input, version string
-	var files []string
+	var input, version, delay string
+	var files, labels []string
 	var noWait, noPeople bool
 	var save saving
 	cmd := &cobra.Command{
@@ -49,7 +50,11 @@ func newRun(con console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e, err := api.Start(ctx, workflow.ID, body, client.StartOptions{Version: version})
+			named, err := labelsOf(labels)
+			if err != nil {
+				return err
+			}
+			e, err := api.Start(ctx, workflow.ID, body, client.StartOptions{Version: version, Labels: named, Delay: delay})
 			if err != nil {
 				return err
 			}
@@ -64,10 +69,25 @@ func newRun(con console) *cobra.Command {
 	f.StringVar(&input, "input", "", "input object: JSON, @FILE, or - for standard input")
 	f.StringArrayVar(&files, "file", nil, "upload the file and pass its reference as input NAME; the same NAME again, or NAME[], makes a list (repeatable)")
 	f.StringVar(&version, "version", "", "run this version instead of the published one")
+	f.StringArrayVar(&labels, "label", nil, "label of the execution, NAME:VALUE (repeatable)")
+	f.StringVar(&delay, "delay", "", "start it later: an ISO 8601 duration such as PT30M")
 	f.BoolVar(&noWait, "no-wait", false, "print the accepted execution and return")
 	f.BoolVar(&noPeople, "no-wait-for-people", false, "return with exit code 3 when a person is needed")
 	save.register(f)
 	return cmd
+}
+
+// labelsOf reads labels of the form NAME:VALUE. The server checks the rest.
+func labelsOf(list []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, ":")
+		if !ok {
+			return nil, usage("--label: %q is not NAME:VALUE", text)
+		}
+		labels[name] = value
+	}
+	return labels, nil
 }
 
 // follow waits for the end of an execution, tells its progress, prints it and returns the

@@ -17,9 +17,11 @@ type ListExecutions struct {
 	Statuses      []chargehand.Status   // none: any
 	Phases        []chargehand.Phase    // none: any
 	Batch         chargehand.BatchID    // zero: any
-	CreatedAfter  time.Time             // exclusive; zero: no bound
-	CreatedBefore time.Time             // exclusive; zero: no bound
-	Limit         int                   // 1 to 100
+	Filter        ExecutionFilter
+	Inputs        bool      // show the inputs
+	CreatedAfter  time.Time // exclusive; zero: no bound
+	CreatedBefore time.Time // exclusive; zero: no bound
+	Limit         int       // 1 to 100
 	After         Cursor
 	View          View
 }
@@ -38,7 +40,7 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 	page := &ExecutionPage{Data: []*Execution{}}
 	beforeMs, possible := millisAbove(q.CreatedBefore)
 	f := store.ExecutionFilter{
-		Statuses: q.Statuses, Phases: q.Phases,
+		Statuses: q.Statuses, Phases: q.Phases, Conditions: q.Filter.conditions(s.nowMs()), Ascending: q.Filter.Ascending, Inputs: q.Inputs,
 		Account: p.AccountNo, Environment: p.Environment, CreatedBeforeMs: beforeMs, CreatedAfterMs: max(0, milliOf(q.CreatedAfter)),
 		After: store.Cursor{ID: q.After.ID, Item: q.After.Milli}, Limit: q.Limit + 1,
 	}
@@ -71,6 +73,9 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 	}
 	for i := range found {
 		e, err := s.show(&found[i], q.View)
+		if err == nil && q.Inputs {
+			e.Input, err = s.showInput(ctx, &found[i].row, q.View)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -96,16 +101,35 @@ func (s *Service) listRows(r *store.Reader, p *Principal, q *ListExecutions, f s
 		rows, err := s.listBatchRows(r, p, q, f)
 		return rows, floor, err
 	}
-	scopes, err := executionScopes(r, p, q, f.Workflow)
-	if err != nil {
+	scopes, err := s.listScopesOf(r, p, q, f.Workflow)
+	if err != nil || len(scopes) == 0 {
 		return nil, floor, err
 	}
-	if len(f.Phases) > 0 || slices.ContainsFunc(scopes, func(s executionScope) bool { return s.startedBy > 0 }) {
+	if !q.Filter.Root.IsZero() {
+		root, err := r.ExecutionByID(p.AccountNo, p.Environment, q.Filter.Root)
+		if err != nil {
+			return nil, floor, notFoundIs(err, func() error { return nil })
+		}
+		f.Root = root.No
+	}
+	if f.Narrowed() || slices.ContainsFunc(scopes, func(s executionScope) bool { return s.startedBy > 0 }) {
 		if f.Floor, err = s.listFloor(r, f, scopes); err != nil {
 			return nil, floor, err
 		}
 	}
-	rows, err = listScopes(r, f, scopes)
+	if rows, err = listScopes(r, f, scopes); err != nil {
+		return nil, floor, err
+	}
+	if low, high, ok := idRange(q.Filter.Search); ok { // all of a range match: no row is looked at in vain
+		more, err := listIDs(r, f, scopes, low, high)
+		if err != nil {
+			return nil, floor, err
+		}
+		rows = mergeRows(append(rows, more...), &f)
+	}
+	if f.Label != nil && f.Root == 0 {
+		rows, f.Floor, err = s.listLabelled(r, f, scopes, rows)
+	}
 	return rows, f.Floor, err
 }
 
@@ -133,7 +157,7 @@ func (s *Service) listedBatch(r *store.Reader, p *Principal, id chargehand.Batch
 	return b, err == nil && p.seesStarted(workflow, b.StartedBy) && (of == 0 || of == b.Workflow), err
 }
 
-// listFloor is the id below which a page by phase does not look; zero: it looks at everything.
+// listFloor is the id behind which a page that looks at rows in vain does not look; zero: it looks at everything.
 func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []executionScope) (floor chargehand.ExecutionID, err error) {
 	for _, scope := range scopes {
 		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
@@ -141,7 +165,8 @@ func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []e
 		if err != nil {
 			return floor, err
 		}
-		if found && bytes.Compare(id[:], floor[:]) > 0 {
+		order := bytes.Compare(id[:], floor[:])
+		if found && (floor.IsZero() || (order > 0) != f.Ascending) {
 			floor = id
 		}
 	}
@@ -214,9 +239,19 @@ func listScopes(r *store.Reader, f store.ExecutionFilter, scopes []executionScop
 		}
 		rows = append(rows, some...)
 	}
-	slices.SortFunc(rows, func(a, b store.Execution) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	return mergeRows(rows, &f), nil
+}
+
+// mergeRows orders the rows of several lists, and cuts them to a page.
+func mergeRows(rows []store.Execution, f *store.ExecutionFilter) []store.Execution {
+	slices.SortFunc(rows, func(a, b store.Execution) int {
+		if f.Ascending {
+			return bytes.Compare(a.ID[:], b.ID[:])
+		}
+		return bytes.Compare(b.ID[:], a.ID[:])
+	})
 	rows = slices.CompactFunc(rows, func(a, b store.Execution) bool { return a.No == b.No })
-	return rows[:min(len(rows), f.Limit)], nil
+	return rows[:min(len(rows), f.Limit)]
 }
 
 // knownWorkflow reads a workflow whose executions the principal may read, although it may

@@ -16,17 +16,21 @@ import (
 type ExecutionFilter struct {
 	Account         int64
 	Environment     chargehand.Environment
-	Workflow        int64                  // 0: any
-	Batch           int64                  // 0: any; Workflow and StartedBy are then not looked at
-	StartedBy       int64                  // as in Execution; 0: any
-	Except          []int64                // workflows that are not selected. Not used with Batch and Workflow
-	Statuses        []chargehand.Status    // none: any
-	Phases          []chargehand.Phase     // none: any
-	CreatedAfterMs  int64                  // strictly after; 0: no bound
-	CreatedBeforeMs int64                  // strictly before; 0: no bound
-	After           Cursor                 // the last one of the page before; zero: first page
-	Floor           chargehand.ExecutionID // none with a smaller id; zero: no bound. Not used with Batch
-	Limit           int
+	Workflow        int64               // 0: any
+	Batch           int64               // 0: any; Workflow and StartedBy are then not looked at
+	StartedBy       int64               // as in Execution; 0: any
+	Except          []int64             // workflows that are not selected. Not used with Batch and Workflow
+	Statuses        []chargehand.Status // none: any
+	Phases          []chargehand.Phase  // none: any
+	CreatedAfterMs  int64               // strictly after; 0: no bound
+	CreatedBeforeMs int64               // strictly before; 0: no bound
+	Conditions
+	After     Cursor                 // the last one of the page before; zero: first page
+	Floor     chargehand.ExecutionID // none behind that id, in the order of the list; zero: no bound. Not used with Batch
+	Part      bool                   // Batch is a part of a list that has others too: After, Floor and StartedBy count by id
+	Ascending bool                   // oldest first
+	Inputs    bool                   // read the inputs too
+	Limit     int
 }
 
 // Cursor is the place of an execution in a list. It holds nothing about the tenant, so a
@@ -66,11 +70,12 @@ func ParseCursor(s string) (Cursor, error) {
 	return c, nil
 }
 
-// ListExecutions reads one page, newest first by id (time, then the rest of the id). Input
-// is left out. The order within a batch is by item, backwards, which is the same order.
+// ListExecutions reads one page, newest first by id (time, then the rest of the id), or oldest first. Input
+// is left out, unless it is asked for. The order within a batch is by item, which is the same order.
 //
 // One index per scope has the status before the id. A list over several statuses merges
-// one ordered range per status, so that any combination reads as many rows as it returns.
+// one ordered range per status, so that any combination reads as many rows as it returns. Lists by error code, by what
+// executions wait for, by label and by tree have indexes of their own; further conditions are looked at row by row.
 func (r *Reader) ListExecutions(f ExecutionFilter) ([]Execution, error) {
 	statuses := statusesOf(f.Statuses, f.Phases)
 	if len(statuses) == 0 {
@@ -80,7 +85,11 @@ func (r *Reader) ListExecutions(f ExecutionFilter) ([]Execution, error) {
 	var list []Execution
 	err := r.c.Query(query, func(row Row) error {
 		var e Execution
-		r.scanExecution(row, &e)
+		if f.Inputs {
+			r.scanExecutionInput(row, &e)
+		} else {
+			r.scanExecution(row, &e)
+		}
 		list = append(list, e)
 		return nil
 	}, args...)
@@ -133,38 +142,6 @@ func andPhases(selection string, phases []chargehand.Phase, args []any) (string,
 }
 
 var allStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop, chargehand.Finished, chargehand.Errored}
-
-// Examined returns the id of the n-th execution that a list would look at, whatever its phase:
-// as Floor it keeps a list by phase, or of what a key has started,
-// from looking at more. found is false if there are fewer.
-// It reads an index alone. Batch is not used.
-func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, found bool, err error) {
-	statuses := statusesOf(f.Statuses, f.Phases)
-	if len(statuses) == 0 || n < 1 {
-		return id, false, nil
-	}
-	if f.StartedBy > 0 { // has no index: the rows are among all
-		f.StartedBy = 0
-	}
-	where, order, args := f.where()
-	args[4] = int64(n - 1)
-	query, args := mergeStatuses(`SELECT e.id FROM execution e WHERE `+where, order+` DESC LIMIT 1 OFFSET ?5`, statuses, args)
-	err = r.c.Query(query, func(row Row) error {
-		scanID(row, 0, &id)
-		found = true
-		return nil
-	}, args...)
-	if err != nil {
-		return id, false, fmt.Errorf("count executions to list: %w", err)
-	}
-	return id, found, nil
-}
-
-func (f *ExecutionFilter) query(statuses []chargehand.Status) (string, []any) {
-	where, order, args := f.where()
-	selection, args := andPhases(`SELECT `+executionColumns+` FROM execution e WHERE `+where, f.Phases, args)
-	return mergeStatuses(selection, order+` DESC LIMIT ?5`, statuses, args)
-}
 
 // where is the condition of a list but for status and phase. Argument 5 is left to the limit.
 func (f *ExecutionFilter) where() (where, order string, args []any) {

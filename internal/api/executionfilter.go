@@ -1,0 +1,177 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// maxValues bounds the values of a filter that may be repeated.
+const maxValues = 20
+
+// maxFilterText bounds the text of a filter, in bytes.
+const maxFilterText = 1100
+
+var (
+	causeKinds = []any{"api", "batch", "schedule", "event", "parent", "retry"}
+	waitKinds  = []any{"person", "child", "event", "retry", "timer", "slot"}
+)
+
+// listFilters narrow lists of executions. All are looked at together.
+var listFilters = []*parameter{
+	textFilter("version", "Only executions of this version of the workflow.", func(f *service.ExecutionFilter) *[]string { return &f.Versions }),
+	textFilter("error_code", "Only executions that failed with this code.", func(f *service.ExecutionFilter) *[]string { return &f.ErrorCodes }),
+	kindFilter("cause", "Only executions that were started by this.", causeKinds, func(f *service.ExecutionFilter) *[]string { return &f.Causes }),
+	kindFilter("waiting_for", "Only executions that wait for this.", waitKinds, func(f *service.ExecutionFilter) *[]string { return &f.Waits }),
+	{
+		name: "label", in: "query", many: true, example: "team:blue",
+		about:  "Only executions with this label, name:value; their own or that of their batch. Repeat it for those that have all.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			name, text, ok := strings.Cut(value, ":")
+			if !ok {
+				return "must be the name of a label, a colon and its value."
+			}
+			if complaint := service.LabelComplaint(name, text); complaint != "" {
+				return "is no label: " + complaint
+			}
+			labels := &c.args.filter.Labels
+			if len(*labels) >= maxValues {
+				return tooManyValues
+			}
+			*labels = append(*labels, service.Label{Name: name, Value: text})
+			return ""
+		},
+	},
+	{
+		name: "root_id", in: "query", about: "Only executions that this one has started, directly or through others.",
+		schema: huma.Schema{Type: "string", Format: "uuid"},
+		read: func(c *call, value string) (complaint string) {
+			if setID(&c.args.filter.Root, value) != nil {
+				return "must be the id of an execution."
+			}
+			return ""
+		},
+	},
+	{
+		name: "min_duration_ms", in: "query", about: "Only executions that took this long, or run for this long by now.",
+		schema: huma.Schema{Type: "integer", Minimum: number(0)},
+		read: func(c *call, value string) (complaint string) {
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return "must be a whole number of milliseconds."
+			}
+			c.args.filter.MinDurationMs = n
+			return ""
+		},
+	},
+	{
+		name: "q", in: "query", example: "0197a5c4",
+		about:  "Only executions with this id, an id that begins with these 8 digits or more or ends with these 8, this id of an item, or a label with this value.",
+		schema: huma.Schema{Type: "string", MinLength: count(1)},
+		read: func(c *call, value string) (complaint string) {
+			if value == "" || len(value) > maxFilterText {
+				return "must have 1 to " + strconv.Itoa(maxFilterText) + " bytes."
+			}
+			c.args.filter.Search = value
+			return ""
+		},
+	},
+	{
+		name: "sort", in: "query", about: "created: the oldest first; -created: the newest first.",
+		schema: huma.Schema{Type: "string", Enum: []any{"created", "-created"}, Default: "-created"},
+		read: func(c *call, value string) (complaint string) {
+			if value != "created" && value != "-created" {
+				return "must be created or -created."
+			}
+			c.args.filter.Ascending = value == "created"
+			return ""
+		},
+	},
+	{
+		name: "include", in: "query", about: "input: show the inputs, too.", schema: huma.Schema{Type: "string", Enum: []any{"input"}},
+		read: func(c *call, value string) (complaint string) {
+			if value != "input" {
+				return "must be input."
+			}
+			c.args.inputs = true
+			return ""
+		},
+	},
+}
+
+// workflowFilters are for lists over all workflows.
+var workflowFilters = []*parameter{
+	{
+		name: "workflow_id", in: "query", many: true, about: "Only executions of this workflow. Repeat it for several.",
+		schema: huma.Schema{Type: "string", Format: "uuid"},
+		read: func(c *call, value string) (complaint string) {
+			var id chargehand.WorkflowID
+			ids := &c.args.filter.Workflows
+			if setID(&id, value) != nil {
+				return "must be the id of a workflow."
+			}
+			if len(*ids) >= maxValues {
+				return tooManyValues
+			}
+			*ids = append(*ids, id)
+			return ""
+		},
+	},
+	{
+		name: "workflow", in: "query", many: true, about: "Only executions of this workflow, namespace/name. Repeat it for several.", example: "shop/order",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			namespace, name, ok := strings.Cut(value, "/")
+			names := &c.args.filter.WorkflowNames
+			if !ok || !isLabel(namespace) || !isLabel(name) {
+				return "must be the name of a workflow, namespace/name."
+			}
+			if len(*names) >= maxValues {
+				return tooManyValues
+			}
+			*names = append(*names, value)
+			return ""
+		},
+	},
+}
+
+var tooManyValues = "may be repeated " + strconv.Itoa(maxValues) + " times at most."
+
+// textFilter is a filter by any text.
+func textFilter(name, about string, field func(*service.ExecutionFilter) *[]string) *parameter {
+	return &parameter{
+		name: name, in: "query", many: true, about: about + " Repeat it for several.", schema: huma.Schema{Type: "string", MinLength: count(1)},
+		read: func(c *call, value string) (complaint string) {
+			values := field(&c.args.filter)
+			switch {
+			case value == "" || len(value) > maxFilterText:
+				return "must have 1 to " + strconv.Itoa(maxFilterText) + " bytes."
+			case len(*values) >= maxValues:
+				return tooManyValues
+			}
+			*values = append(*values, value)
+			return ""
+		},
+	}
+}
+
+// kindFilter is a filter by words of a closed list.
+func kindFilter(name, about string, words []any, field func(*service.ExecutionFilter) *[]string) *parameter {
+	return &parameter{
+		name: name, in: "query", many: true, about: about + " Repeat it for several.", schema: huma.Schema{Type: "string", Enum: words},
+		read: func(c *call, value string) (complaint string) {
+			if !slices.Contains(words, any(value)) {
+				return "must be one of " + listed(words) + "."
+			}
+			if values := field(&c.args.filter); !slices.Contains(*values, value) {
+				*values = append(*values, value)
+			}
+			return ""
+		},
+	}
+}
