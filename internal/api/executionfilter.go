@@ -23,8 +23,8 @@ var (
 
 // listFilters narrow lists of executions. All are looked at together.
 var listFilters = []*parameter{
-	textFilter("version", "Only executions of this version of the workflow.", func(f *service.ExecutionFilter) *[]string { return &f.Versions }),
-	textFilter("error_code", "Only executions that failed with this code.", func(f *service.ExecutionFilter) *[]string { return &f.ErrorCodes }),
+	textFilter("version", "1.0.0", "Only executions of this version of the workflow.", func(f *service.ExecutionFilter) *[]string { return &f.Versions }),
+	textFilter("error_code", "communication", "Only executions that failed with this code.", func(f *service.ExecutionFilter) *[]string { return &f.ErrorCodes }),
 	kindFilter("cause", "Only executions that were started by this.", causeKinds, func(f *service.ExecutionFilter) *[]string { return &f.Causes }),
 	kindFilter("waiting_for", "Only executions that wait for this.", waitKinds, func(f *service.ExecutionFilter) *[]string { return &f.Waits }),
 	{
@@ -48,7 +48,7 @@ var listFilters = []*parameter{
 		},
 	},
 	{
-		name: "root_id", in: "query", about: "Only executions that this one has started, directly or through others.",
+		name: "root_id", in: "query", example: exampleExecutionID, about: "Only executions that this one has started, directly or through others.",
 		schema: huma.Schema{Type: "string", Format: "uuid"},
 		read: func(c *call, value string) (complaint string) {
 			if setID(&c.args.filter.Root, value) != nil {
@@ -58,7 +58,7 @@ var listFilters = []*parameter{
 		},
 	},
 	{
-		name: "min_duration_ms", in: "query", about: "Only executions that took this long, or run for this long by now.",
+		name: "min_duration_ms", in: "query", example: 5000, about: "Only executions that took this long, or run for this long by now.",
 		schema: huma.Schema{Type: "integer", Minimum: number(0)},
 		read: func(c *call, value string) (complaint string) {
 			n, err := strconv.ParseInt(value, 10, 64)
@@ -82,7 +82,7 @@ var listFilters = []*parameter{
 		},
 	},
 	{
-		name: "sort", in: "query", about: "created: the oldest first; -created: the newest first.",
+		name: "sort", in: "query", example: "created", about: "created: the oldest first; -created: the newest first.",
 		schema: huma.Schema{Type: "string", Enum: []any{"created", "-created"}, Default: "-created"},
 		read: func(c *call, value string) (complaint string) {
 			if value != "created" && value != "-created" {
@@ -93,7 +93,7 @@ var listFilters = []*parameter{
 		},
 	},
 	{
-		name: "include", in: "query", about: "input: show the inputs, too.", schema: huma.Schema{Type: "string", Enum: []any{"input"}},
+		name: "include", in: "query", example: "input", about: "input: show the inputs, too.", schema: huma.Schema{Type: "string", Enum: []any{"input"}},
 		read: func(c *call, value string) (complaint string) {
 			if value != "input" {
 				return "must be input."
@@ -107,7 +107,7 @@ var listFilters = []*parameter{
 // workflowFilters are for lists over all workflows.
 var workflowFilters = []*parameter{
 	{
-		name: "workflow_id", in: "query", many: true, about: "Only executions of this workflow. Repeat it for several.",
+		name: "workflow_id", in: "query", example: exampleWorkflowID, many: true, about: "Only executions of this workflow. Repeat it for several.",
 		schema: huma.Schema{Type: "string", Format: "uuid"},
 		read: func(c *call, value string) (complaint string) {
 			var id chargehand.WorkflowID
@@ -143,9 +143,10 @@ var workflowFilters = []*parameter{
 var tooManyValues = "may be repeated " + strconv.Itoa(maxValues) + " times at most."
 
 // textFilter is a filter by any text.
-func textFilter(name, about string, field func(*service.ExecutionFilter) *[]string) *parameter {
+func textFilter(name, example, about string, field func(*service.ExecutionFilter) *[]string) *parameter {
 	return &parameter{
-		name: name, in: "query", many: true, about: about + " Repeat it for several.", schema: huma.Schema{Type: "string", MinLength: count(1)},
+		name: name, in: "query", many: true, about: about + " Repeat it for several.", example: example,
+		schema: huma.Schema{Type: "string", MinLength: count(1)},
 		read: func(c *call, value string) (complaint string) {
 			values := field(&c.args.filter)
 			switch {
@@ -163,7 +164,8 @@ func textFilter(name, about string, field func(*service.ExecutionFilter) *[]stri
 // kindFilter is a filter by words of a closed list.
 func kindFilter(name, about string, words []any, field func(*service.ExecutionFilter) *[]string) *parameter {
 	return &parameter{
-		name: name, in: "query", many: true, about: about + " Repeat it for several.", schema: huma.Schema{Type: "string", Enum: words},
+		name: name, in: "query", many: true, about: about + " Repeat it for several.", example: words[0],
+		schema: huma.Schema{Type: "string", Enum: words},
 		read: func(c *call, value string) (complaint string) {
 			if !slices.Contains(words, any(value)) {
 				return "must be one of " + listed(words) + "."

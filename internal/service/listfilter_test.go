@@ -43,7 +43,7 @@ func (e *filtered) fits(q *ListExecutions) bool {
 	return ok
 }
 
-// TestFilters lists by random filters, in pages of random sizes and with random bounds of what is examined, and compares
+// TestFilters lists by random filters, in pages of random sizes, with random bounds of what is examined, and compares
 // with what the filters mean.
 func TestFilters(t *testing.T) {
 	fx := newFixture(t)

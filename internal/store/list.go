@@ -27,7 +27,7 @@ type ExecutionFilter struct {
 	Conditions
 	After     Cursor                 // the last one of the page before; zero: first page
 	Floor     chargehand.ExecutionID // none behind that id, in the order of the list; zero: no bound. Not used with Batch
-	Part      bool                   // Batch is a part of a list that has others too: After, Floor and StartedBy count by id
+	Part      bool                   // Batch is a part of a list of others: After and Floor count by id
 	Ascending bool                   // oldest first
 	Inputs    bool                   // read the inputs too
 	Limit     int
