@@ -51,7 +51,7 @@ func TestCrash(t *testing.T) {
 	close(load.stopping)
 	clients.Wait()
 	load.finish(killer.kills)
-	verifyRollups(t, killer.server, begun)
+	verifyRollups(t, load.server, begun)
 	if code := killer.server.Stop(); code != 0 {
 		t.Errorf("the server ended with exit code %d", code)
 	}
