@@ -83,6 +83,7 @@ const (
 	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415
 	CodePayloadTooLarge      Code = "payload_too_large"      // 413
 	CodePreconditionFailed   Code = "precondition_failed"    // 412, downloads only
+	CodeRevisionConflict     Code = "revision_conflict"      // 412
 	CodeRangeNotSatisfiable  Code = "range_not_satisfiable"  // 416, downloads only
 
 	CodeIdempotencyInProgress Code = "idempotency_in_progress" // 409

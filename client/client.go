@@ -108,10 +108,11 @@ type call struct {
 	raw         func() io.Reader // a new reader for each attempt; nil: none
 	contentType string
 	accept      string
-	idempotent  bool // POST that carries an Idempotency-Key
-	once        bool // the body cannot be sent again
-	into        any  // where the JSON answer goes; nil: dropped
-	status      *int // where the status of the answer goes; nil: nowhere
+	match       string // If-Match
+	idempotent  bool   // POST that carries an Idempotency-Key
+	once        bool   // the body cannot be sent again
+	into        any    // where the JSON answer goes; nil: dropped
+	status      *int   // where the status of the answer goes; nil: nowhere
 }
 
 func (c *Client) do(ctx context.Context, r call) error {
@@ -211,6 +212,9 @@ func (c *Client) sendOnce(ctx context.Context, r call, idempotencyKey string) (*
 	}
 	if r.accept != "" {
 		req.Header.Set("Accept", r.accept)
+	}
+	if r.match != "" {
+		req.Header.Set("If-Match", r.match)
 	}
 	if idempotencyKey != "" {
 		req.Header.Set("Idempotency-Key", idempotencyKey)

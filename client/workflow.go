@@ -65,20 +65,37 @@ type WorkflowVersion struct {
 	Definition        json.RawMessage `json:"definition"`
 	Source            string          `json:"source"`
 	SourceType        string          `json:"source_type"`
+	CreatedBy         *Actor          `json:"created_by,omitempty"`
+	Message           string          `json:"message,omitempty"`
 	raw
+}
+
+// Actor is a person or an API key.
+type Actor struct {
+	Kind string `json:"kind"` // user or key
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // WorkflowFilter narrows a list; zero fields do not.
 type WorkflowFilter struct {
 	Namespace string
 	Name      string
-	Text      string // in namespace/name or title
+	Text      string   // in namespace/name or title
+	Tags      []string // key or key:value; all of them
+	Drafts    bool     // also those that have drafts only
 }
 
 // ListWorkflows returns a page of at most limit (1–100; 0: 100) workflows, newest first.
 func (c *Client) ListWorkflows(ctx context.Context, f WorkflowFilter, limit int, cursor string) (*Page[Workflow], error) {
 	q := page(limit, cursor)
 	set(q, map[string]string{"namespace": f.Namespace, "name": f.Name, "q": f.Text})
+	for _, tag := range f.Tags {
+		q.Add("tag", tag)
+	}
+	if f.Drafts {
+		q.Set("drafts", "true")
+	}
 	return list[Workflow](ctx, c, "/workflows", q)
 }
 
@@ -91,16 +108,26 @@ func (c *Client) FindWorkflow(ctx context.Context, ref string) (*Workflow, error
 	return c.GetWorkflow(ctx, WorkflowPath(ref))
 }
 
+// ApplyOptions say how a definition is applied.
+type ApplyOptions struct {
+	Draft   bool   // do not publish
+	Message string // what the revision is for
+	Match   string // ETag of the workflow as it was read; empty: it may have changed
+}
+
 // ApplyWorkflow creates or updates a workflow from YAML or JSON.
-func (c *Client) ApplyWorkflow(ctx context.Context, definition []byte, draft bool) (*Applied, error) {
+func (c *Client) ApplyWorkflow(ctx context.Context, definition []byte, o ApplyOptions) (*Applied, error) {
 	var a Applied
 	q := url.Values{}
-	if draft {
+	if o.Draft {
 		q.Set("draft", "true")
+	}
+	if o.Message != "" {
+		q.Set("message", o.Message)
 	}
 	status := 0
 	r := definitionCall("/workflows", q, definition, &a)
-	r.status = &status
+	r.status, r.match = &status, o.Match
 	err := c.do(ctx, r)
 	a.Created = status == http.StatusCreated
 	return &a, err

@@ -103,6 +103,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The path exists, but not with this method. The header Allow lists the methods."},
 	chargehand.CodePreconditionFailed: {http.StatusPreconditionFailed, "A precondition failed",
 		"The content is not the one that the headers If-Match or If-Unmodified-Since ask for."},
+	chargehand.CodeRevisionConflict: {http.StatusPreconditionFailed, "The workflow has changed since",
+		"The header If-Match does not name the workflow as it is. Read it, and apply what you have changed again."},
 	chargehand.CodePayloadTooLarge: {http.StatusRequestEntityTooLarge, "The body is too large",
 		"The body is larger than this operation accepts. The detail gives the limit."},
 	chargehand.CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The media type is not supported",

@@ -121,7 +121,7 @@ func (f *fake) Limits() service.Limits {
 
 func fixtureWorkflow() service.Workflow {
 	return service.Workflow{
-		ID: workflowID, Namespace: "default", Name: "greet", Title: "Say hello", Version: "1.0.0",
+		ID: workflowID, Namespace: "default", Name: "greet", Title: "Say hello", Version: "1.0.0", Draft: true, Tags: []string{"team:pay"},
 		CreatedAt: moment0, UpdatedAt: moment0.Add(time.Hour),
 	}
 }
@@ -130,6 +130,8 @@ func fixtureVersion() *service.Version {
 	return &service.Version{
 		Workflow: workflowID, Version: "1.0.0", Revision: 2, Title: "Say hello", Published: true, Draft: true,
 		CreatedAt: moment0, UpdatedAt: moment0, Definition: []byte(`{"do":[]}`), Source: []byte("do: []"), SourceType: "application/yaml",
+		CreatedBy: service.Actor{Kind: "user", ID: userID.String(), Name: "Ada"}, Message: "why",
+		Revisions: []service.Revision{{Number: 2, Published: true, CreatedAt: moment0, Message: "why"}, {Number: 1, Draft: true, CreatedAt: moment0}},
 	}
 }
 

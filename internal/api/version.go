@@ -82,7 +82,16 @@ func (c *call) publishVersion() error {
 }
 
 func viewVersion(v *service.Version) version {
+	var revisions []revision
+	for i := range v.Revisions {
+		r := &v.Revisions[i]
+		revisions = append(revisions, revision{
+			Revision: r.Number, Draft: r.Draft, Published: r.Published, CreatedAt: at(r.CreatedAt),
+			CreatedBy: viewStartedBy(r.CreatedBy), Message: r.Message,
+		})
+	}
 	return version{
+		CreatedBy: viewStartedBy(v.CreatedBy), Message: v.Message, Revisions: revisions,
 		Workflow: v.Workflow, Version: v.Version, Revision: v.Revision, Title: v.Title,
 		Published: v.Published, PublishedRevision: v.PublishedRevision, Draft: v.Draft, CreatedAt: at(v.CreatedAt), UpdatedAt: at(v.UpdatedAt),
 		Definition: v.Definition, Source: string(v.Source), SourceType: v.SourceType,

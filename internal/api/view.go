@@ -39,6 +39,8 @@ type Workflow struct {
 	Namespace string                `json:"namespace"`
 	Title     string                `json:"title,omitempty"`
 	Version   string                `json:"version" doc:"The version that a start without a version runs."`
+	Draft     bool                  `json:"draft,omitempty" doc:"The version is a draft."`
+	Tags      []string              `json:"tags,omitempty" doc:"Tags of the definition, as key:value."`
 	CreatedAt moment                `json:"created_at"`
 	UpdatedAt moment                `json:"updated_at"`
 }
@@ -62,7 +64,7 @@ type workflowDetail struct {
 type appliedWorkflow struct {
 	Workflow
 	Revision int64        `json:"revision"`
-	Draft    bool         `json:"draft"`
+	Draft    bool         `json:"draft" doc:"It was not published."`
 	Warnings []fieldError `json:"warnings" nullable:"false"`
 }
 
@@ -95,6 +97,18 @@ type version struct {
 	Definition        json.RawMessage       `json:"definition,omitempty"`
 	Source            string                `json:"source,omitempty"`
 	SourceType        string                `json:"source_type,omitempty"`
+	CreatedBy         *startedBy            `json:"created_by,omitempty" doc:"Who has applied this revision; left out: the server has, from its folder of workflows."`
+	Message           string                `json:"message,omitempty" doc:"What that one said about it."`
+	Revisions         []revision            `json:"revisions,omitempty" doc:"Of one version: its newest 100 revisions, newest first."`
+}
+
+type revision struct {
+	Revision  int64      `json:"revision" doc:"Counts from 1 within the version."`
+	Draft     bool       `json:"draft" doc:"It was never published."`
+	Published bool       `json:"published" doc:"It is what is published."`
+	CreatedAt moment     `json:"created_at"`
+	CreatedBy *startedBy `json:"created_by,omitempty" doc:"Who has applied it."`
+	Message   string     `json:"message,omitempty" doc:"What that one said about it."`
 }
 
 // Execution is an execution as it is read; see Workflow.

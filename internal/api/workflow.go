@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
@@ -48,6 +49,54 @@ var (
 	}
 )
 
+var (
+	tagParameter = &parameter{
+		name: "tag", in: "query", many: true, example: "team:payments",
+		about:  "Only workflows whose definition has this tag: key, or key:value. Repeat it for those with all of several.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			c.args.workflows.Tags = append(c.args.workflows.Tags, value)
+			return wantValue(value)
+		},
+	}
+	draftsParameter = &parameter{
+		name: "drafts", in: "query", about: "true: also workflows that have drafts only; false: not those. Default: true in test, false in live.",
+		schema: huma.Schema{Type: "boolean"},
+		read: func(c *call, value string) (complaint string) {
+			if value != "true" && value != "false" {
+				return "must be true or false."
+			}
+			drafts := value == "true"
+			c.args.workflows.Drafts = &drafts
+			return ""
+		},
+	}
+	messageParameter = &parameter{
+		name: "message", in: "query", example: "Ask for a second signature",
+		about:  "What the new revision is for, at most 1,000 bytes. Its versions show it.",
+		schema: huma.Schema{Type: "string", MaxLength: count(1000)},
+		read: func(c *call, value string) (complaint string) {
+			c.args.message = value
+			return ""
+		},
+	}
+	ifMatchParameter = &parameter{
+		name: "If-Match", in: "header", list: true, example: `"3-0"`,
+		about:  "ETag of the workflow as it was read: 412 revision_conflict if it has changed since. *: if there is none of this name.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			for tag := range strings.SplitSeq(value, ",") {
+				tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
+				if tag != "*" && (len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"') {
+					return "must be an ETag as it was answered, in quotation marks, or *."
+				}
+				c.args.match = append(c.args.match, strings.Trim(tag, `"`))
+			}
+			return ""
+		},
+	}
+)
+
 // wantValue refuses an empty value: a filter that filters nothing is a mistake of its sender.
 func wantValue(value string) (complaint string) {
 	if value == "" {
@@ -88,7 +137,7 @@ func workflowEndpoints() []endpoint {
 			summary: "List workflows", about: "The workflows that can be started, newest first.",
 			scopes:     service.ScopeWorkflowsRead,
 			instead:    service.ScopeWorkflowsStart,
-			parameters: []*parameter{limitParameter, workflowCursorParameter, namespaceParameter, nameParameter, textParameter},
+			parameters: []*parameter{limitParameter, workflowCursorParameter, namespaceParameter, nameParameter, textParameter, tagParameter, draftsParameter},
 			answers:    []answer{{status: 200, about: "List of workflows", view: workflowPage{}}},
 			serve:      (*call).listWorkflows,
 		},
@@ -97,12 +146,12 @@ func workflowEndpoints() []endpoint {
 			summary: "Create or update a workflow",
 			about: "Workflows are known by namespace and name. Identical content changes nothing. Published at once, unless draft is true or " +
 				"the key does not have the scope workflows:publish, which no key of test has; then it is a draft.",
-			scopes: service.ScopeWorkflowsWrite, parameters: []*parameter{draftParameter, idempotencyParameter}, body: definitionBody,
+			scopes: service.ScopeWorkflowsWrite, parameters: []*parameter{draftParameter, messageParameter, ifMatchParameter, idempotencyParameter}, body: definitionBody,
 			answers: []answer{
-				{status: 201, about: "The workflow is new", view: appliedWorkflow{}, headers: []string{"Location", "Idempotency-Replayed"}},
-				{status: 200, about: "The workflow was known", view: appliedWorkflow{}, headers: []string{"Idempotency-Replayed"}},
+				{status: 201, about: "The workflow is new", view: appliedWorkflow{}, headers: []string{"Location", "ETag", "Idempotency-Replayed"}},
+				{status: 200, about: "The workflow was known", view: appliedWorkflow{}, headers: []string{"ETag", "Idempotency-Replayed"}},
 			},
-			problems: []chargehand.Code{chargehand.CodeDefinitionInvalid, chargehand.CodeWorkflowNotFound},
+			problems: []chargehand.Code{chargehand.CodeDefinitionInvalid, chargehand.CodeWorkflowNotFound, chargehand.CodeRevisionConflict},
 			change:   "workflow applied",
 			audits:   []audit.Action{audit.WorkflowPublished},
 			serve:    (*call).applyWorkflow,
@@ -120,7 +169,7 @@ func workflowEndpoints() []endpoint {
 			method: get, path: "/workflows/{workflowId}", id: "getWorkflow", tag: "Workflows",
 			summary: "Get a workflow", about: "With the definition that a start without a version runs. The scope workflows:start shows it without the definition.", scopes: service.ScopeWorkflowsRead, instead: service.ScopeWorkflowsStart,
 			parameters: []*parameter{includeParameter},
-			answers:    []answer{{status: 200, about: "The workflow", view: workflowDetail{}}},
+			answers:    []answer{{status: 200, about: "The workflow", view: workflowDetail{}, headers: []string{"ETag"}}},
 			serve:      (*call).getWorkflow,
 		},
 		{
@@ -156,7 +205,8 @@ func (c *call) listWorkflows() error {
 
 func (c *call) applyWorkflow() error {
 	applied, replayed, err := c.server.service.ApplyWorkflow(c.r.Context(), c.principal, service.ApplyWorkflow{
-		Definition: c.raw, MediaType: c.definitionType(), Draft: c.args.draft, Idempotency: c.idempotency(),
+		Definition: c.raw, MediaType: c.definitionType(), Draft: c.args.draft, Message: c.args.message, Match: c.args.match,
+		Idempotency: c.idempotency(),
 	})
 	if err != nil {
 		return err
@@ -165,6 +215,7 @@ func (c *call) applyWorkflow() error {
 	c.workflow = applied.ID
 	c.changed = append(c.changed, slog.String("name", applied.Namespace+"/"+applied.Name), slog.String("version", applied.Version),
 		slog.Int("revision", int(applied.Revision)), slog.Bool("draft", applied.Draft))
+	c.tag(applied.ETag)
 	status := http.StatusOK
 	if applied.Created {
 		status = http.StatusCreated
@@ -202,8 +253,12 @@ func (c *call) getWorkflow() error {
 		}
 		v.Outline = &fields
 	}
+	c.tag(w.ETag)
 	return c.view(http.StatusOK, v)
 }
+
+// tag sets the ETag of an answer.
+func (c *call) tag(tag string) { c.w.Header()["Etag"] = []string{`"` + tag + `"`} }
 
 func (c *call) deleteWorkflow() error {
 	return c.done(c.server.service.DeleteWorkflow(c.r.Context(), c.principal, c.workflow))
@@ -224,7 +279,7 @@ func (c *call) location(path string) {
 
 func viewWorkflow(w *service.Workflow) Workflow {
 	return Workflow{
-		ID: w.ID, Name: w.Name, Namespace: w.Namespace, Title: w.Title, Version: w.Version,
+		ID: w.ID, Name: w.Name, Namespace: w.Namespace, Title: w.Title, Version: w.Version, Draft: w.Draft, Tags: w.Tags,
 		CreatedAt: at(w.CreatedAt), UpdatedAt: at(w.UpdatedAt),
 	}
 }

@@ -35,7 +35,7 @@ type appliedFile struct {
 }
 
 func (c *connection) workflowsApply() *cobra.Command {
-	var draft bool
+	var o client.ApplyOptions
 	cmd := c.verb("apply FILE…", "Create or update workflows from YAML or JSON files", minArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
 		files, err := definitionFiles(args)
 		if err != nil {
@@ -44,7 +44,7 @@ func (c *connection) workflowsApply() *cobra.Command {
 		list := []*appliedFile{}
 		var failed error
 		for _, file := range files {
-			a, err := c.apply(ctx, api, file, draft)
+			a, err := c.apply(ctx, api, file, o)
 			if err == nil {
 				list = append(list, a)
 				continue
@@ -61,7 +61,8 @@ func (c *connection) workflowsApply() *cobra.Command {
 
 FILE is a file, - for standard input, or a folder, of which every .yaml, .yml and .json file is applied.
 Another content under a version that exists makes a new revision of that version and replaces the one before.`
-	cmd.Flags().BoolVar(&draft, "draft", false, "do not publish")
+	cmd.Flags().BoolVar(&o.Draft, "draft", false, "do not publish")
+	cmd.Flags().StringVarP(&o.Message, "message", "m", "", "what the new revisions are for; their versions show it")
 	return cmd
 }
 
@@ -109,7 +110,7 @@ func definitionFiles(args []string) ([]string, error) {
 }
 
 // apply applies one file and tells what became of it.
-func (c *connection) apply(ctx context.Context, api *client.Client, file string, draft bool) (*appliedFile, error) {
+func (c *connection) apply(ctx context.Context, api *client.Client, file string, o client.ApplyOptions) (*appliedFile, error) {
 	definition, err := c.readFile(file)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 	if err != nil {
 		return nil, err
 	}
-	a, err := api.ApplyWorkflow(ctx, definition, draft)
+	a, err := api.ApplyWorkflow(ctx, definition, o)
 	if err != nil {
 		return nil, located(file, err)
 	}
@@ -144,7 +145,7 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 	if a.Draft {
 		text += ", draft"
 	}
-	if a.Draft && !draft {
+	if a.Draft && !o.Draft {
 		fmt.Fprintf(c.err, "%s: stored as a draft, because this key does not publish; use a key of live with the scope workflows:publish\n", file)
 	}
 	if before != nil && before.Published && applied.Result == applyUpdated && !a.Draft {

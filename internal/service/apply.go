@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,10 +23,34 @@ const (
 
 // ApplyWorkflow is the request to create or update a workflow.
 type ApplyWorkflow struct {
-	Definition  []byte // YAML or JSON
-	MediaType   string // application/yaml or application/json
-	Draft       bool   // do not publish; so it is for a principal without workflows:publish
+	Definition []byte // YAML or JSON
+	MediaType  string // application/yaml or application/json
+	Draft      bool   // do not publish; so it is for a principal without workflows:publish
+	Message    string // about the revision that is made; at most maxMessageBytes
+	// Match are entity tags of which the workflow must have one, or * for any workflow; none: it may be anything.
+	Match       []string
 	Idempotency *Idempotency
+}
+
+// maxMessageBytes bounds what is said about a revision.
+const maxMessageBytes = 1000
+
+// matches tells whether a workflow is as the request wants it. Codes: revision_conflict.
+func (r *ApplyWorkflow) matches(row *store.Workflow) error {
+	tag := workflowTag(row)
+	if len(r.Match) == 0 || row.No != 0 && slices.ContainsFunc(r.Match, func(m string) bool { return m == "*" || m == tag }) {
+		return nil
+	}
+	detail := "The workflow has changed since it was read."
+	if row.No == 0 {
+		detail = "There is no workflow of this name yet, or it was deleted."
+	}
+	return chargehand.NewError(chargehand.CodeRevisionConflict, detail)
+}
+
+// workflowTag changes with every revision that is applied and with every publication.
+func workflowTag(row *store.Workflow) string {
+	return strconv.FormatInt(row.Published, 36) + "-" + strconv.FormatInt(row.Draft, 36)
 }
 
 // AppliedWorkflow tells what became of it. Version is the one that was applied.
@@ -35,6 +60,7 @@ type AppliedWorkflow struct {
 	Draft    bool
 	Created  bool // the workflow is new
 	Warnings []chargehand.FieldError
+	ETag     string // of the workflow, without quotes
 }
 
 // ApplyWorkflow creates a workflow, a version or a revision, and publishes it unless it is a
@@ -42,7 +68,7 @@ type AppliedWorkflow struct {
 // whether it is written in YAML or JSON; only a draft that is applied again as no draft is published.
 // External resources are content too: they are fetched each time, and pinned (T69, T87).
 // Codes: invalid_body or invalid_json (neither YAML nor JSON), definition_invalid,
-// payload_too_large, workflow_not_found (outside the key's list), idempotency_key_reused,
+// payload_too_large, workflow_not_found (outside the key's list), revision_conflict, idempotency_key_reused,
 // idempotency_in_progress.
 func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkflow) (w *AppliedWorkflow, replayed bool, err error) {
 	return guarded(ctx, s, p, r.Idempotency,
@@ -53,6 +79,7 @@ func (s *Service) ApplyWorkflow(ctx context.Context, p *Principal, r ApplyWorkfl
 // application is one definition on its way into the store.
 type application struct {
 	account  int64
+	by       int64        // Principal.actor
 	limits   store.Limits // of the key: they are pinned with the revision
 	request  *ApplyWorkflow
 	plan     *plan.Plan
@@ -99,6 +126,11 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 	if err := checkMediaType(r); err != nil {
 		return nil, err
 	}
+	if len(r.Message) > maxMessageBytes {
+		return nil, &chargehand.Error{Code: chargehand.CodeInvalidParameter, Detail: "The message is too long.", Fields: []chargehand.FieldError{{
+			Parameter: "message", Code: "too_long", Detail: "message must have at most " + strconv.Itoa(maxMessageBytes) + " bytes.",
+		}}}
+	}
 	compiled, err := s.compile(ctx, r.Definition, true)
 	if err != nil {
 		return nil, err
@@ -112,12 +144,15 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		}
 	}
 	a := &application{
-		account: p.AccountNo, limits: p.Limits, request: r, plan: compiled.plan, pins: compiled.pins,
+		account: p.AccountNo, by: p.actor(), limits: p.Limits, request: r, plan: compiled.plan, pins: compiled.pins,
 		digest: plan.SourceDigest(r.Definition, compiled.pins), nowMs: s.nowMs(),
 		publishes: s.auditPublished(ctx, p),
 	}
 	for attempt := 1; ; attempt++ {
 		if err := s.findVersion(ctx, p, a); err != nil {
+			return nil, err
+		}
+		if err := r.matches(&a.workflow); err != nil {
 			return nil, err
 		}
 		found, err := s.authorship(ctx, p, a.plan, a.workflow.ID)
@@ -227,7 +262,24 @@ func (s *Service) writeDefinition(ctx context.Context, a *application, c *idempo
 func (a *application) result(row *store.Workflow, revision *store.Revision, created bool) *AppliedWorkflow {
 	return &AppliedWorkflow{
 		Workflow: shownWorkflow(row, nameOf(revision)), Revision: revision.Number, Draft: revision.Draft, Created: created,
+		ETag: workflowTag(row),
 	}
+}
+
+// storedTags are the tags of a definition as a revision has them.
+func storedTags(tags map[string]any) string {
+	if len(tags) == 0 {
+		return ""
+	}
+	list := make([]any, 0, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		text, isText := tags[key].(string)
+		if !isText {
+			text = string(value.Marshal(tags[key]))
+		}
+		list = append(list, key+":"+text)
+	}
+	return string(value.Marshal(list))
 }
 
 func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.Revision, created bool, err error) {
@@ -263,7 +315,7 @@ func (a *application) write(tx *store.Tx) (row *store.Workflow, revision *store.
 	*revision = store.Revision{
 		Workflow: row.No, Version: document.Version, Definition: definition.No, Digest: a.digest[:],
 		Title: document.Title, Draft: a.request.Draft, CreatedMs: a.nowMs, Limits: a.limits,
-		Files: a.files,
+		Files: a.files, CreatedBy: a.by, Message: a.request.Message, Tags: storedTags(document.Tags),
 	}
 	if err := tx.InsertRevision(revision); err != nil {
 		return nil, nil, false, err

@@ -41,10 +41,11 @@ type revisionName struct {
 	version string
 	number  int64 // within the version, from 1
 	title   string
+	tags    string // as store.Revision.Tags
 }
 
 func nameOf(row *store.Revision) revisionName {
-	return revisionName{version: row.Version, number: row.Number, title: row.Title}
+	return revisionName{version: row.Version, number: row.Number, title: row.Title, tags: row.Tags}
 }
 
 // memo remembers values by number. It starts anew when it is full.

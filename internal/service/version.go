@@ -28,7 +28,23 @@ type Version struct {
 	Definition        []byte    // JSON; only in answers about one version
 	Source            []byte    // as WorkflowDetail.Source; only in answers about one version
 	SourceType        string
+	CreatedBy         Actor      // who has applied this revision; zero: this server, or it is not known
+	Message           string     // what that one said about it
+	Revisions         []Revision // the newest ones of the version; only in answers about one version
 }
+
+// Revision is one content of a version.
+type Revision struct {
+	Number    int64
+	Draft     bool
+	Published bool
+	CreatedAt time.Time
+	CreatedBy Actor
+	Message   string
+}
+
+// maxRevisions is how many revisions an answer about a version lists.
+const maxRevisions = 100
 
 // ListVersions lists the versions of a workflow. Codes: workflow_not_found.
 func (s *Service) ListVersions(ctx context.Context, p *Principal, id chargehand.WorkflowID, limit int, after Cursor) (*Page[Version], error) {
@@ -56,7 +72,7 @@ func (s *Service) ListVersions(ctx context.Context, p *Principal, id chargehand.
 					page.Cursor = Cursor{Milli: last, ID: w.row.ID}
 					return nil
 				}
-				v, err := w.version(r, &rows[i])
+				v, err := s.version(r, w, &rows[i])
 				if err != nil {
 					return err
 				}
@@ -69,11 +85,15 @@ func (s *Service) ListVersions(ctx context.Context, p *Principal, id chargehand.
 	return page, err
 }
 
-func (w *currentWorkflow) version(r *store.Reader, row *store.Revision) (Version, error) {
+func (s *Service) version(r *store.Reader, w *currentWorkflow, row *store.Revision) (Version, error) {
+	by, err := s.names.actor(r, row.CreatedBy, s.now())
+	if err != nil {
+		return Version{}, err
+	}
 	v := Version{
 		Workflow: w.row.ID, Version: row.Version, Revision: row.Number, Title: row.Title,
 		Published: row.Version == w.published.Version, Draft: row.Draft,
-		CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.CreatedMs),
+		CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.CreatedMs), CreatedBy: by, Message: row.Message,
 	}
 	if v.Published {
 		v.PublishedRevision = w.published.Number
@@ -115,6 +135,22 @@ func (s *Service) shownVersion(ctx context.Context, w *currentWorkflow, version 
 	return s.shownRevision(ctx, w, &revision)
 }
 
+// revisions lists the newest revisions of a version.
+func (s *Service) revisions(r *store.Reader, w *currentWorkflow, version string) ([]Revision, error) {
+	rows, err := r.RevisionsOf(w.row.No, version, maxRevisions)
+	list := make([]Revision, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		list[i] = Revision{
+			Number: row.Number, Draft: row.Draft, Published: row.No == w.row.Published, CreatedAt: atMs(row.CreatedMs), Message: row.Message,
+		}
+		if list[i].CreatedBy, err = s.names.actor(r, row.CreatedBy, s.now()); err != nil {
+			return nil, err
+		}
+	}
+	return list, err
+}
+
 // shownRevision is a version with the definition of one of its revisions.
 func (s *Service) shownRevision(ctx context.Context, w *currentWorkflow, revision *store.Revision) (*Version, error) {
 	var v Version
@@ -123,8 +159,11 @@ func (s *Service) shownRevision(ctx context.Context, w *currentWorkflow, revisio
 		if err != nil {
 			return err
 		}
-		v, err = w.version(r, revision)
+		if v, err = s.version(r, w, revision); err != nil {
+			return err
+		}
 		v.Source, v.SourceType = definition.Source, definition.MediaType
+		v.Revisions, err = s.revisions(r, w, revision.Version)
 		return err
 	})
 	if err != nil {

@@ -26,8 +26,11 @@ type Workflow struct {
 	Name      string
 	Title     string // may be empty
 	Version   string
+	Draft     bool     // Version is a draft
+	Tags      []string // document.tags of Version, as key:value
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	Activity  *Activity // only where it is asked for
 }
 
 // WorkflowPage is one page of workflows, newest first. Cursor is the created_at of the last
@@ -46,12 +49,13 @@ type WorkflowDetail struct {
 	Definition       []byte // JSON
 	Source           []byte // the definition as it was applied
 	SourceType       string // application/yaml or application/json
+	ETag             string // without quotes
 }
 
 func shownWorkflow(row *store.Workflow, revision revisionName) Workflow {
 	return Workflow{
 		ID: row.ID, Namespace: row.Namespace, Name: row.Name, Title: revision.title, Version: revision.version,
-		CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.UpdatedMs),
+		Tags: parseTags(revision.tags), CreatedAt: atMs(row.CreatedMs), UpdatedAt: atMs(row.UpdatedMs),
 	}
 }
 
@@ -60,6 +64,9 @@ type ListWorkflows struct {
 	Namespace string    // empty: any
 	Name      string    // empty: any
 	Text      string    // is in namespace/name or in the title, in whatever case; empty: any
+	Tags      []string  // key, or key:value: it has all of them
+	Drafts    *bool     // also, or not, what has drafts only; nil: in test
+	Activity  bool      // also what happens with it
 	Limit     int       // 1 to 100
 	Before    time.Time // created strictly before; zero: from the newest
 }
@@ -76,7 +83,10 @@ func (s *Service) ListWorkflows(ctx context.Context, p *Principal, q ListWorkflo
 		Account: p.AccountNo, Namespace: q.Namespace, Name: q.Name, Drafts: p.Environment == chargehand.Test,
 		BeforeMs: beforeMs, Limit: q.Limit + 1,
 	}
-	if q.Text != "" {
+	if q.Drafts != nil {
+		f.Drafts = *q.Drafts && p.partial == nil // who may start workflows in part sees no drafts
+	}
+	if q.Text != "" || len(q.Tags) > 0 {
 		f.Limit = workflowsAtOnce
 	}
 	text := strings.ToLower(q.Text)
@@ -91,7 +101,7 @@ func (s *Service) ListWorkflows(ctx context.Context, p *Principal, q ListWorkflo
 				if err != nil {
 					return err
 				}
-				if !w.has(text) {
+				if !w.has(text) || !w.tagged(q.Tags) {
 					continue
 				}
 				if len(page.Data) == q.Limit {
@@ -119,11 +129,38 @@ const workflowsAtOnce = 500
 // listedWorkflow shows a workflow with what a start runs.
 func (s *Service) listedWorkflow(r *store.Reader, p *Principal, row *store.Workflow) (Workflow, error) {
 	no := row.Published
-	if p.Environment == chargehand.Test && row.Draft != 0 {
+	if row.Draft != 0 && (p.Environment == chargehand.Test || no == 0) {
 		no = row.Draft
 	}
 	name, err := s.names.revision(r, no)
-	return shownWorkflow(row, name), err
+	w := shownWorkflow(row, name)
+	w.Draft = no == row.Draft
+	return w, err
+}
+
+// tagged reports whether a workflow has all of some tags.
+func (w *Workflow) tagged(tags []string) bool {
+	for _, tag := range tags {
+		if !slices.ContainsFunc(w.Tags, func(own string) bool { return own == tag || strings.HasPrefix(own, tag+":") }) {
+			return false
+		}
+	}
+	return true
+}
+
+// parseTags reads store.Revision.Tags.
+func parseTags(stored string) (tags []string) {
+	if stored == "" {
+		return nil
+	}
+	parsed, _ := value.Parse([]byte(stored), value.Limits{})
+	list, _ := parsed.([]any)
+	for _, v := range list {
+		if text, ok := v.(string); ok {
+			tags = append(tags, text)
+		}
+	}
+	return tags
 }
 
 // has reports whether a text in lower case is in the names of the workflow.
@@ -206,7 +243,9 @@ func (s *Service) GetWorkflow(ctx context.Context, p *Principal, id chargehand.W
 	}
 	detail := &WorkflowDetail{
 		Workflow: shownWorkflow(&w.row, nameOf(&revision)), Revision: revision.Number, PublishedVersion: w.published.Version,
+		ETag: workflowTag(&w.row),
 	}
+	detail.Draft = revision.No == w.row.Draft
 	compiled, err := s.plans.Plan(ctx, revision.No)
 	if err != nil {
 		return nil, storageError(err)

@@ -74,17 +74,21 @@ type Revision struct {
 	CreatedMs  int64
 	Limits     Limits // of the key that has applied it: what its definition may start and use
 	// Files are those that the definition names and the key might read when it was applied.
-	Files []chargehand.FileID
+	Files     []chargehand.FileID
+	CreatedBy int64  // who has applied it, as StartedBy of Execution; 0: this server, or it is not known
+	Message   string // what that one says about it
+	Tags      string // document.tags: a JSON array of "key:value"; empty: none
 }
 
-const selectRevision = `SELECT r.no, r.workflow, r.version, r.number, r.definition, d.digest, r.title, r.draft, r.created_ms, r.workflows, r.namespaces, r.files
+const selectRevision = `SELECT r.no, r.workflow, r.version, r.number, r.definition, d.digest, r.title, r.draft, r.created_ms, r.workflows, r.namespaces, r.files,
+ r.created_by, r.message, r.tags
  FROM revision r JOIN definition d ON d.no = r.definition`
 
 func scanRevision(r Row, v *Revision) {
 	*v = Revision{
 		No: r.Int(0), Workflow: r.Int(1), Version: r.Text(2), Number: r.Int(3), Definition: r.Int(4),
 		Digest: r.Bytes(5), Title: r.Text(6), Draft: r.Int(7) != 0, CreatedMs: r.Int(8), Limits: rowLimits(r, 9, 10),
-		Files: rowIDs[chargehand.FileID](r, 11),
+		Files: rowIDs[chargehand.FileID](r, 11), CreatedBy: r.Int(12), Message: r.Text(13), Tags: r.Text(14),
 	}
 }
 
@@ -99,9 +103,9 @@ func (t *Tx) InsertRevision(v *Revision) error {
 		return err
 	}
 	v.Number = last + 1
-	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms, workflows, namespaces, files)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, v.Workflow, v.Version, v.Number, v.Definition, textArg(v.Title), flagArg(v.Draft), v.CreatedMs,
-		v.Limits.workflowsArg(), v.Limits.namespacesArg(), idsArg(v.Files))
+	v.No, err = t.insert("insert revision", `INSERT INTO revision (workflow, version, number, definition, title, draft, created_ms, workflows, namespaces, files, created_by, message, tags)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, v.Workflow, v.Version, v.Number, v.Definition, textArg(v.Title), flagArg(v.Draft), v.CreatedMs,
+		v.Limits.workflowsArg(), v.Limits.namespacesArg(), idsArg(v.Files), v.CreatedBy, textArg(v.Message), textArg(v.Tags))
 	return err
 }
 
@@ -129,6 +133,12 @@ func (r *Reader) RevisionByVersion(workflow int64, version string, drafts bool) 
 // RevisionByNumber reads one revision of a version. Errors: ErrNotFound.
 func (r *Reader) RevisionByNumber(workflow int64, version string, number int64) (Revision, error) {
 	return r.revision(selectRevision+` WHERE r.workflow = ?1 AND r.version = ?2 AND r.number = ?3`, workflow, version, number)
+}
+
+// RevisionsOf reads up to limit revisions of a version, newest first.
+func (r *Reader) RevisionsOf(workflow int64, version string, limit int) ([]Revision, error) {
+	return readAll(r, "list revisions", selectRevision+` WHERE r.workflow = ?1 AND r.version = ?2 ORDER BY r.number DESC LIMIT ?3`, scanRevision,
+		workflow, version, int64(limit))
 }
 
 // ListRevisions reads the revisions of a workflow, newest first, those numbered (No) below

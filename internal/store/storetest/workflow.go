@@ -233,7 +233,7 @@ func revisions(f *fixture) {
 	d.Digest[5] = 9
 	f.update(func(tx *store.Tx) error { return tx.PutDefinition(&d) })
 	add := func(workflow int64, version string, draft bool) store.Revision {
-		v := store.Revision{Workflow: workflow, Version: version, Definition: d.No, Digest: d.Digest, Title: "Title " + version, Draft: draft, CreatedMs: startMs}
+		v := store.Revision{Workflow: workflow, Version: version, Definition: d.No, Digest: d.Digest, Title: "Title " + version, Draft: draft, CreatedMs: startMs, CreatedBy: -7, Message: "why", Tags: `["team:pay"]`}
 		if draft {
 			v.Files = []chargehand.FileID{{1, 2}, {3}}
 		}

@@ -322,6 +322,9 @@ CREATE TABLE revision (
     workflows  BYTEA,             -- limits of the key that applied it, as in api_key
     namespaces TEXT COLLATE "C",
     files      BYTEA,             -- ids of the files that the definition names and that key could read, 16 bytes each
+    created_by BIGINT NOT NULL DEFAULT 0, -- who applied it, as started_by in execution
+    message    TEXT COLLATE "C",  -- what that one says about it
+    tags       TEXT COLLATE "C",  -- document.tags: a JSON array of "key:value"
     UNIQUE (workflow, version, number)
 );
 -- ListRevisions.

@@ -313,6 +313,9 @@ CREATE TABLE revision (
     workflows  BLOB,             -- limits of the key that applied it, as in api_key
     namespaces TEXT,
     files      BLOB,             -- ids of the files that the definition names and that key could read, 16 bytes each
+    created_by INTEGER NOT NULL DEFAULT 0, -- who applied it, as started_by in execution
+    message    TEXT,             -- what that one says about it
+    tags       TEXT,             -- document.tags: a JSON array of "key:value"
     UNIQUE (workflow, version, number)
 ) STRICT;
 -- ListRevisions.
