@@ -97,6 +97,8 @@ const (
 	CodeTooManyItems         Code = "too_many_items"
 	CodeItemIDsNotUnique     Code = "item_ids_not_unique"
 	CodeDefinitionInvalid    Code = "definition_invalid"
+	CodeExpressionInvalid    Code = "expression_invalid"
+	CodeExpressionFailed     Code = "expression_failed"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 
 	// Of the device grant (RFC 8628), 400.

@@ -134,6 +134,10 @@ var problemTypes = map[chargehand.Code]problemType{
 		"Every item id may be used once within a batch."},
 	chargehand.CodeDefinitionInvalid: {http.StatusUnprocessableEntity, "The definition is not valid",
 		"The workflow definition was refused. The entries in errors give line, column and pointer of every problem."},
+	chargehand.CodeExpressionInvalid: {http.StatusUnprocessableEntity, "The expression is not valid",
+		"The expression cannot be read. The entry in errors gives line and column within it."},
+	chargehand.CodeExpressionFailed: {http.StatusUnprocessableEntity, "The expression failed",
+		"The expression has no value for this input. The detail says why."},
 	chargehand.CodeIdempotencyKeyReused: {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request",
 		"The same Idempotency-Key was sent before with a different body. Use a new key for a new request."},
 

@@ -394,6 +394,10 @@ func (f *fake) Hold(ctx context.Context, _ *service.Principal) (context.Context,
 	return ctx, func() {}
 }
 
+func (f *fake) Evaluate(context.Context, value.Value) (value.Value, error) {
+	return or[value.Value](f, map[string]any{"n": 2})
+}
+
 // followed sends one of each event, and ends.
 func (f *fake) followed(send func([]service.StreamEvent) error, events ...service.StreamEvent) error {
 	if _, err := or(f, true); err != nil {

@@ -160,6 +160,11 @@ func TestWholeInstallation(t *testing.T) {
 	do("getWorkflow", "GET", w+"?include=outline", "", 200)
 	do("listVersions", "GET", w+"/versions", "", 200)
 	do("getVersion", "GET", w+"/versions/1.0.0", "", 200)
+	if x := do("evaluateExpression", "POST", "/api/v1/expressions/evaluate", `{"expression":"${ .n + $i + ($context | length) }","input":{"n":1},"context":[7],"variables":{"i":5}}`, 200); x.AnswerJSON["value"] != json.Number("7") {
+		t.Errorf("evaluated: %s", x.AnswerBody)
+	}
+	do("evaluateExpression", "POST", "/api/v1/expressions/evaluate", `{"expression":"${ . + }"}`, 422)
+	do("evaluateExpression", "POST", "/api/v1/expressions/evaluate", `{"expression":"${ .a.b }","input":{"a":1}}`, 422)
 	do("getWorkflowGraph", "GET", w+"/graph", "", 200)
 	do("publishVersion", "POST", w+"/versions/1.0.0/publish", "", 200)
 

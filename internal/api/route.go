@@ -95,6 +95,7 @@ func endpoints() []endpoint {
 		workflowEndpoints(),
 		versionEndpoints(),
 		graphEndpoints(),
+		evaluateEndpoints(),
 		executionEndpoints(),
 		countEndpoints(),
 		batchEndpoints(),

@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
+	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // Problem is one mistake in a definition, with file, line and column as compilers print them.
@@ -93,6 +98,17 @@ func Graph(definition []byte, form string) (drawn []byte, problems []Problem, er
 	}
 	drawn, err = json.MarshalIndent(g, "", "  ")
 	return append(drawn, '\n'), nil, err
+}
+
+// Evaluate evaluates an expression as a task would, with what body gives (service.EvaluateBody). Problems say what is
+// wrong with it.
+func Evaluate(body value.Value) (v value.Value, problems []chargehand.FieldError, err error) {
+	v, err = service.EvaluateBody(body, time.Now().UnixMilli())
+	var shown *chargehand.Error
+	if errors.As(err, &shown) {
+		return nil, shown.Fields, nil
+	}
+	return v, nil, err
 }
 
 // isFile reports whether a resource is a file below the root.

@@ -21,6 +21,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/workflows/W/batch", "executions:create", `{"items":[{}]}`},
 	{"POST", "/workflows", "workflows:write", "{}"},
 	{"POST", "/workflows/validate", "workflows:read", "{}"},
+	{"POST", "/expressions/evaluate", "workflows:write", `{"expression":"1"}`},
 	{"GET", "/workflows/W", "workflows:read", ""},
 	{"DELETE", "/workflows/W", "workflows:write", ""},
 	{"GET", "/workflows/W/versions", "workflows:read", ""},

@@ -70,6 +70,8 @@ var commandExamples = map[string]string{
   chargehand workflows graph --format dot order.yaml | dot -Tsvg > order.svg`,
 	"chargehand workflows validate": `  chargehand workflows validate order.yaml
   chargehand workflows validate -o json - < order.yaml`,
+	"chargehand evaluate": `  chargehand evaluate '[.items[].price] | add' --input @order.json
+  chargehand evaluate '${ $n * 2 }' --variable n=21`,
 	"chargehand workflows diff": `  chargehand workflows diff order.yaml
   chargehand workflows diff --exit-code workflows/`,
 	"chargehand workflows versions": `  chargehand workflows versions shop/order`,

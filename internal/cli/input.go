@@ -19,20 +19,36 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
+// readGiven reads what a flag gives: the text itself, @FILE, or - for standard input.
+func (c console) readGiven(text string) ([]byte, error) {
+	switch {
+	case text == "-":
+		return io.ReadAll(c.in)
+	case strings.HasPrefix(text, "@"):
+		return os.ReadFile(text[1:])
+	}
+	return []byte(text), nil
+}
+
+// readValue reads the JSON that a flag gives.
+func (c console) readValue(flag, text string) (value.Value, error) {
+	data, err := c.readGiven(text)
+	if err != nil {
+		return nil, usage("%s: %w", flag, err)
+	}
+	v, err := value.Parse(data, value.Limits{Bytes: len(data)})
+	if err != nil {
+		return nil, usage("%s: not JSON: %w", flag, err)
+	}
+	return v, nil
+}
+
 // readInput reads --input: JSON itself, @FILE, or - for standard input.
 func (c console) readInput(text string) (map[string]json.RawMessage, error) {
-	var data []byte
-	var err error
-	switch {
-	case text == "":
+	if text == "" {
 		return map[string]json.RawMessage{}, nil
-	case text == "-":
-		data, err = io.ReadAll(c.in)
-	case strings.HasPrefix(text, "@"):
-		data, err = os.ReadFile(text[1:])
-	default:
-		data = []byte(text)
 	}
+	data, err := c.readGiven(text)
 	if err != nil {
 		return nil, usage("--input: %w", err)
 	}

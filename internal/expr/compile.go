@@ -13,6 +13,9 @@ import (
 // languageNames are the variables that are bound everywhere (docs/language/expressions.md, T11).
 var languageNames = []string{"context", "input", "output", "secrets", "task", "workflow", "runtime", "authorization"}
 
+// IsLanguageName reports whether every expression may use $name.
+func IsLanguageName(name string) bool { return slices.Contains(languageNames, name) }
+
 // bindingKind says what a name stands for.
 type bindingKind uint8
 

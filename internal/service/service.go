@@ -93,6 +93,7 @@ type Service struct {
 	running     runningKeys
 	schedules   *schedule.Scheduler
 	holds       holds
+	evaluating  chan struct{} // a permit for each expression of a request
 	live        live
 }
 
@@ -118,6 +119,7 @@ func New(c Config) *Service {
 		strangers: make(chan struct{}, maxStrangers),
 	}
 	s.live.init(s)
+	s.evaluating = make(chan struct{}, maxEvaluations)
 	s.schedules = schedule.New(schedule.Config{
 		Store: c.Store, Plans: c.Plans, Blobs: eventContents{s}, Starter: s, Zone: c.Zone, Unread: c.UnreadEvents,
 		Shared: c.Shared, Now: c.Now, Log: c.Log,
