@@ -86,14 +86,13 @@ func (c *Client) GetBatch(ctx context.Context, workflow, id, executions string, 
 
 // FindBatch reads a batch whose workflow is not known, without its items.
 func (c *Client) FindBatch(ctx context.Context, id string) (*Batch, error) {
-	p, err := c.ListExecutions(ctx, ExecutionFilter{Batch: id}, 1, "")
-	if err != nil {
-		return nil, err
-	}
-	if len(p.Data) == 0 {
-		return nil, &Error{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "there is no batch " + id}
-	}
-	return c.GetBatch(ctx, p.Data[0].WorkflowID, id, "none", 0)
+	var b Batch
+	return &b, c.do(ctx, call{method: http.MethodGet, path: "/batches/" + url.PathEscape(id), query: url.Values{"executions": {"none"}}, into: &b})
+}
+
+// ListAllBatches returns a page of the batches of all workflows.
+func (c *Client) ListAllBatches(ctx context.Context, limit int, cursor string) (*Page[Batch], error) {
+	return list[Batch](ctx, c, "/batches", page(limit, cursor))
 }
 
 // ListBatches returns a page of the batches of a workflow, newest first.

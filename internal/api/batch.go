@@ -73,6 +73,32 @@ func batchEndpoints() []endpoint {
 			serve:   (*call).listBatches,
 		},
 		{
+			method: get, path: "/batches", id: "listAllBatches", tag: "Batches", slow: true,
+			summary: "List the batches of all workflows", about: "Newest first, without their entries.",
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, cursorParameter},
+			answers: []answer{{status: 200, about: "List of batches", view: batchPage{}}},
+			serve: func(c *call) error {
+				c.args.entries = entriesNone
+				return c.listBatches()
+			},
+		},
+		{
+			method: get, path: "/batches/{batchId}", id: "getBatchById", tag: "Batches", slow: true,
+			summary: "Get a batch, whatever its workflow", about: "The same as under its workflow.",
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
+			parameters: []*parameter{entriesParameter, waitParameter, preferParameter, ifNoneMatchParameter},
+			answers: []answer{
+				{status: 200, about: "The batch", view: batch{}, headers: []string{"ETag", "Retry-After", "Preference-Applied"}},
+				{status: 304, about: "Nothing has changed since the answer with this ETag", headers: []string{"ETag"}},
+			},
+			serve: func(c *call) (err error) {
+				if c.workflow, err = c.server.service.WorkflowOfBatch(c.r.Context(), c.principal, c.batch); err != nil {
+					return err
+				}
+				return c.getBatch()
+			},
+		},
+		{
 			method: get, path: one, id: "getBatch", tag: "Batches", slow: true,
 			summary: "Get a batch", about: "With executions=none the counts alone. With wait, as soon as it has ended.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
@@ -286,7 +312,7 @@ func viewBatch(b *service.Batch) batch {
 		BatchID: b.ID, ID: b.ID, Workflow: b.Workflow, Status: b.Status.String(), Total: b.Total, Completed: b.Completed,
 		Failed: b.Failed, Cancelled: b.Cancelled, Running: b.Running, Waiting: b.Waiting, Queued: b.Queued,
 		Concurrency: b.Concurrency, EffectiveConcurrency: b.EffectiveConcurrency, WorkflowVersion: b.WorkflowVersion,
-		Revision: b.Revision, Environment: b.Environment.String(), CreatedAt: at(b.CreatedAt), StartedAt: at(b.StartedAt),
+		Phase: b.Phase, ETAMs: b.ETAMs, Revision: b.Revision, Environment: b.Environment.String(), CreatedAt: at(b.CreatedAt), StartedAt: at(b.StartedAt),
 		CompletedAt: at(b.CompletedAt), Labels: viewLabels(b.Labels), StartedBy: viewStartedBy(b.StartedBy),
 	}
 }

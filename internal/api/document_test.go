@@ -279,6 +279,11 @@ var samples = map[string][]request{
 	"suspendExecution": {{method: "POST", path: pathE + "/suspend"}},
 	"resumeExecution":  {{method: "POST", path: pathE + "/resume", body: `{}`}},
 	"deleteExecution":  {{method: "DELETE", path: pathE}},
+	"listAllBatches":   {{path: "/api/v1/batches?limit=2"}},
+	"getBatchById": {
+		{path: "/api/v1/batches/0197a5c4-3333-7000-8000-000000000003?executions=none"},
+		{path: "/api/v1/batches/0197a5c4-3333-7000-8000-000000000003", header: map[string]string{"If-None-Match": "*"}},
+	},
 	"publishEvents": {
 		{method: "POST", path: "/api/v1/events", body: `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, header: map[string]string{"Content-Type": "application/cloudevents+json"}},
 		{method: "POST", path: "/api/v1/events", body: `[]`, header: map[string]string{"Content-Type": "application/cloudevents-batch+json", "Idempotency-Key": "k"}},

@@ -143,7 +143,7 @@ func examples() map[reflect.Type]any {
 	}
 	run := batch{
 		BatchID: exampleID[chargehand.BatchID](exampleBatchID), ID: exampleID[chargehand.BatchID](exampleBatchID), Workflow: workflow.ID,
-		Status: "completed", Total: 2, Completed: 1, Failed: 1, Concurrency: 5, EffectiveConcurrency: 5, WorkflowVersion: "1.0.0", Revision: 2,
+		Status: "completed", Phase: "completed", Total: 2, Completed: 1, Failed: 1, Concurrency: 5, EffectiveConcurrency: 5, WorkflowVersion: "1.0.0", Revision: 2,
 		Environment: "live", StartedBy: execution.StartedBy, CreatedAt: execution.CreatedAt, StartedAt: started, CompletedAt: finished, Executions: entries,
 	}
 	uri := "/api/v1/files/" + exampleFileID

@@ -178,7 +178,7 @@ func fixtureResult() service.Result {
 func fixtureBatch() *service.Batch {
 	return &service.Batch{
 		ID: batchID, Workflow: workflowID, WorkflowVersion: "1.0.0", Revision: 2, Environment: chargehand.Live,
-		Status: chargehand.BatchRunning, Total: 3, Completed: 1, Failed: 1, Cancelled: 1, Running: 1, Concurrency: 500,
+		Status: chargehand.BatchRunning, Phase: "running", ETAMs: 1500, Total: 3, Completed: 1, Failed: 1, Cancelled: 1, Running: 1, Concurrency: 500,
 		StartedBy: service.Actor{Kind: "key", ID: keyID.String(), Name: "ci"}, EffectiveConcurrency: 100, CreatedAt: moment0, StartedAt: moment0, CompletedAt: moment0, ETag: "batch-1",
 	}
 }
@@ -459,6 +459,10 @@ func (f *fake) CreateBatch(_ context.Context, _ *service.Principal, r service.Cr
 
 func (f *fake) GetBatch(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.BatchID, service.View) (*service.Batch, error) {
 	return or(f, fixtureBatch())
+}
+
+func (f *fake) WorkflowOfBatch(context.Context, *service.Principal, chargehand.BatchID) (chargehand.WorkflowID, error) {
+	return or(f, workflowID)
 }
 
 func (f *fake) ListBatches(context.Context, *service.Principal, chargehand.WorkflowID, int, service.Cursor) (*service.BatchPage, error) {

@@ -316,6 +316,11 @@ func driveBatches(t *testing.T, i *installation, w, sleeping string) {
 		t.Errorf("finished batch: %s", x.AnswerBody)
 	}
 	i.Do(t, i.key, api.Exchange{Operation: "getBatch", Path: b, Status: 304, Header: map[string]string{"If-None-Match": x.AnswerHeader.Get("ETag")}})
+	all := i.Do(t, i.key, api.Exchange{Operation: "listAllBatches", Path: "/api/v1/batches", Status: 200})
+	if own := all.AnswerJSON["data"].([]any)[0].(map[string]any); own["batch_id"] != x.AnswerJSON["batch_id"] && x.AnswerJSON != nil || own["phase"] != "completed" {
+		t.Errorf("all batches: %s", all.AnswerBody)
+	}
+	i.Do(t, i.key, api.Exchange{Operation: "getBatchById", Path: "/api/v1/batches/" + b[strings.LastIndexByte(b, '/')+1:] + "?executions=none", Status: 200})
 	x = i.Do(t, i.key, api.Exchange{Operation: "listBatchItems", Path: b + "/items?limit=2", Status: 200})
 	x = i.Do(t, i.key, api.Exchange{Operation: "listBatchItems", Path: b + "/items?limit=2&cursor=" + x.AnswerJSON["cursor"].(string), Status: 200})
 	if x.AnswerJSON["cursor"] != nil || len(x.AnswerJSON["data"].([]any)) != 1 {

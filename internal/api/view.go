@@ -238,6 +238,8 @@ type batch struct {
 	EffectiveConcurrency int                   `json:"effective_concurrency"`
 	WorkflowVersion      string                `json:"workflow_version"`
 	Revision             int64                 `json:"revision" doc:"Revision of workflow_version, counted from 1."`
+	Phase                string                `json:"phase" enum:"pending,running,completed,failed,cancelled" doc:"As status; cancelled: it failed because it was cancelled."`
+	ETAMs                int64                 `json:"eta_ms,omitempty" doc:"How many milliseconds it will run, if the items that are left take as long as those that have ended."`
 	Environment          string                `json:"environment" enum:"live,test"`
 	StartedBy            *startedBy            `json:"started_by,omitempty" doc:"Whose request has started it."`
 	CreatedAt            moment                `json:"created_at"`

@@ -10,7 +10,7 @@ import (
 var (
 	workflowShape = shape{
 		"id": isUUID, "name": isText, "created_at": isMoment, "updated_at": isMoment,
-		"title?": isText, "namespace": isText, "version": isText,
+		"title?": isText, "namespace": isText, "version": isText, "draft?": isBool, "tags?": isList,
 	}
 	resultShape = shape{
 		"filename": isText, "url": isText, "size": isCount, "content_type": isText, "sha256": isText, "expires_at": isMoment,
@@ -35,7 +35,7 @@ var (
 		"total": isCount, "completed": isCount, "failed": isCount, "cancelled": isCount, "running": isCount, "waiting": isCount, "queued": isCount,
 		"executions?": isList, "started_at?": isMoment, "completed_at?": isMoment, "created_at": isMoment,
 		"concurrency": isCount, "effective_concurrency": isCount, "workflow_version": isText, "revision": isCount, "environment": oneOf("live", "test"),
-		"started_by?": isStarter, "labels?": isObject,
+		"started_by?": isStarter, "labels?": isObject, "phase": oneOf("pending", "running", "completed", "failed", "cancelled"), "eta_ms?": isCount,
 	}
 	entryShape = shape{
 		"execution_id": isUUID, "inputs": isObject, "status": executionStatus, "phase": executionPhase,

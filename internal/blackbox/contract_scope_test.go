@@ -42,6 +42,8 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"GET", "/executions/E/events", "executions:read", ""},
 	{"GET", "/workflows/W/batch/B/events", "executions:read", ""},
 	{"GET", "/stream?topic=execution:" + nobody, "executions:read", ""},
+	{"GET", "/batches", "executions:read", ""},
+	{"GET", "/batches/B", "executions:read", ""},
 	{"GET", "/workflows/W/batch", "executions:read", ""},
 	{"GET", "/workflows/W/batch/B", "executions:read", ""},
 	{"GET", "/workflows/W/batch/B/items", "executions:read", ""},

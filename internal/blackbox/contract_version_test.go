@@ -103,6 +103,7 @@ func testPointer(t *testing.T, s *server) {
 	versionShape := shape{
 		"workflow_id": isUUID, "version": isText, "revision": isCount, "title?": isText, "published": isBool, "published_revision?": isCount,
 		"draft": isBool, "created_at": isMoment, "updated_at": isMoment, "definition?": isObject, "source?": isText, "source_type?": isText,
+		"created_by?": isStarter, "message?": isText, "revisions?": isList,
 	}
 	versionShape.verify(t, "published version", published.JSON)
 	if says(t, s, id, "") != "one" {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func (c *connection) batchesList() *cobra.Command {
 		},
 		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.Batch], error) {
 			if len(args) == 0 {
-				return newestBatches(api, known), nil
+				return allBatches(api, known), nil
 			}
 			w, err := findWorkflow(ctx, api, args[0])
 			if err != nil {
@@ -45,18 +44,20 @@ func (c *connection) batchesList() *cobra.Command {
 	})
 }
 
-// newestBatches fetches the newest batches of all workflows. The API lists those of one.
-func newestBatches(api *client.Client, known *names) fetch[client.Batch] {
-	return func(ctx context.Context, limit int, _ string) (*client.Page[client.Batch], error) {
-		var all []client.Batch
-		err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
-			known.known[w.ID] = w.FullName()
-			p, err := api.ListBatches(ctx, w.ID, limit, "")
-			all = append(all, p.Data...)
-			return err
-		})
-		slices.SortFunc(all, func(a, b client.Batch) int { return b.CreatedAt.Compare(a.CreatedAt) })
-		return &client.Page[client.Batch]{Data: all[:min(len(all), limit)]}, err
+// allBatches fetches the batches of all workflows, and learns the names of these.
+func allBatches(api *client.Client, known *names) fetch[client.Batch] {
+	known.api = api
+	return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Batch], error) {
+		p, err := api.ListAllBatches(ctx, limit, cursor)
+		if err != nil {
+			return nil, err
+		}
+		var ids []string
+		for i := range p.Data {
+			ids = append(ids, p.Data[i].WorkflowID)
+		}
+		known.learn(ctx, ids)
+		return p, nil
 	}
 }
 

@@ -1,8 +1,10 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,20 +17,24 @@ import (
 
 // Batch is one batch as it is read, without its entries (see Entries).
 type Batch struct {
-	ID              chargehand.BatchID
-	Workflow        chargehand.WorkflowID
-	WorkflowVersion string
-	Revision        int64 // of WorkflowVersion, counts from 1
-	Environment     chargehand.Environment
-	Status          chargehand.BatchStatus
-	Total           int
-	Completed       int // finished
-	Failed          int // error
-	Cancelled       int // among those that failed
-	Running         int // holding a slot
-	Waiting         int // started, and waiting for a timer or for a slot
-	Queued          int // not started
-	// Concurrency is what was asked for, EffectiveConcurrency what the server grants.
+	ID                   chargehand.BatchID
+	Workflow             chargehand.WorkflowID
+	WorkflowVersion      string
+	Revision             int64 // of WorkflowVersion, counts from 1
+	Environment          chargehand.Environment
+	Status               chargehand.BatchStatus
+	Total                int
+	Completed            int    // finished
+	Failed               int    // error
+	Cancelled            int    // among those that failed
+	Running              int    // holding a slot
+	Waiting              int    // started, and waiting for a timer or for a slot
+	Phase                string // as Status, or cancelled
+	ETAMs                int64  // how long it will run, if it goes on as so far; 0: that is not known
+	StartedBy            Actor
+	CreatedAt            time.Time
+	StartedAt            time.Time // zero: not yet
+	CompletedAt                    // Concurrency is what was asked for, EffectiveConcurrency what the server grants.
 	Concurrency          int
 	EffectiveConcurrency int
 	StartedBy            Actor
@@ -105,10 +111,14 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 			return nil, err
 		}
 	}
-	return s.batchWith(r, row, n, v)
+	b, err := s.batchWith(r, row, n, v)
+	if err == nil {
+		b.Labels, err = r.BatchLabels(row.No)
+	}
+	return b, err
 }
 
-// batchWith shows a row with counts that were read before.
+// batchWith shows a row with counts that were read before, without its labels.
 func (s *Service) batchWith(r *store.Reader, row *store.Batch, n store.StateCounts, v View) (*Batch, error) {
 	workflow, err := s.names.workflow(r, row.Workflow)
 	if err != nil {
@@ -134,8 +144,12 @@ func (s *Service) batchWith(r *store.Reader, row *store.Batch, n store.StateCoun
 		b.Queued, b.Running = int(n[store.StateQueued]+n[store.StateDelayed]), int(n[store.StateActive])
 		b.Waiting = int(n[store.StateReady] + n[store.StateParked])
 	}
-	if b.Labels, err = r.BatchLabels(row.No); err != nil {
-		return nil, err
+	b.Phase = b.Status.String()
+	if b.Status == chargehand.BatchFailed && row.CancelRequested {
+		b.Phase = "cancelled"
+	}
+	if ended := row.Finished + row.Failed; ended > 0 && row.StartedMs > 0 && !row.Status.Final() {
+		b.ETAMs = (s.nowMs() - row.StartedMs) * (row.Total - ended) / ended
 	}
 	b.ETag = batchTag(b)
 	return b, nil
@@ -156,25 +170,31 @@ func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 		StartedBy: n.startedBy, ID: row.ID, Workflow: n.workflow, WorkflowVersion: n.revision.version, Revision: n.revision.number, Environment: row.Environment,
 		Status: chargehand.BatchPending, Total: int(row.Total), Queued: int(row.Total),
 		Concurrency: row.RequestedConcurrency, EffectiveConcurrency: row.Concurrency, CreatedAt: row.ID.Time(),
-		no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true, Labels: row.Labels,
+		Phase: chargehand.BatchPending.String(), no: row.No, account: row.Account, BaseURL: v.BaseURL, initial: true, Labels: row.Labels,
 	}
 	b.ETag = batchTag(b)
 	return b
 }
 
-// ListBatches lists the batches of a workflow. Codes: workflow_not_found.
+// ListBatches lists the batches of a workflow (zero: of all workflows), newest first. Codes: workflow_not_found.
 func (s *Service) ListBatches(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, limit int, after Cursor) (*BatchPage, error) {
 	page := &BatchPage{Data: []*Batch{}}
 	err := s.view(ctx, func(r *store.Reader) error {
-		w, err := s.knownWorkflow(r, p, workflow)
+		var no int64
+		if !workflow.IsZero() {
+			w, err := s.knownWorkflow(r, p, workflow)
+			if err != nil {
+				return err
+			}
+			no = w.No
+		}
+		scopes, err := executionScopes(r, p, &ListExecutions{Workflow: workflow}, no)
 		if err != nil {
 			return err
 		}
-		var by int64
-		if !p.SeesWhole(workflow) {
-			by = p.actor()
-		}
-		rows, err := r.ListBatches(w.No, p.Environment, by, chargehand.BatchID(after.ID), limit+1)
+		rows, err := listBatchScopes(r, store.BatchFilter{
+			Account: p.AccountNo, Environment: p.Environment, Before: chargehand.BatchID(after.ID), Limit: limit + 1,
+		}, scopes)
 		if err != nil {
 			return err
 		}
@@ -189,6 +209,36 @@ func (s *Service) ListBatches(ctx context.Context, p *Principal, workflow charge
 		return nil
 	})
 	return page, err
+}
+
+// listBatchScopes lists the batches of some scopes: a page of each, merged.
+func listBatchScopes(r *store.Reader, f store.BatchFilter, scopes []executionScope) (rows []store.Batch, err error) {
+	for _, scope := range scopes {
+		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
+		some, err := r.ListBatches(f)
+		if err != nil || len(scopes) == 1 {
+			return some, err
+		}
+		rows = append(rows, some...)
+	}
+	slices.SortFunc(rows, func(a, b store.Batch) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	rows = slices.CompactFunc(rows, func(a, b store.Batch) bool { return a.No == b.No })
+	return rows[:min(len(rows), f.Limit)], nil
+}
+
+// WorkflowOfBatch finds the workflow under which a batch stands. Codes: batch_not_found.
+func (s *Service) WorkflowOfBatch(ctx context.Context, p *Principal, id chargehand.BatchID) (workflow chargehand.WorkflowID, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		row, err := r.BatchByID(p.AccountNo, p.Environment, id)
+		if err != nil {
+			return notFoundIs(err, batchNotFound)
+		}
+		if workflow, err = s.names.workflow(r, row.Workflow); err == nil && !p.seesStarted(workflow, row.StartedBy) {
+			err = batchNotFound()
+		}
+		return err
+	})
+	return workflow, err
 }
 
 // ChangeBatch is the request to cancel a batch.

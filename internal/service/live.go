@@ -244,7 +244,7 @@ func (h *live) states(due []*topic) (known map[Topic]found, err error) {
 		if err := h.executions(r, executions, before, known); err != nil {
 			return err
 		}
-		return h.batches(r, batches, known)
+		return h.batches(r, batches, before, known)
 	})
 	return known, err
 }
@@ -272,7 +272,7 @@ func (h *live) executions(r *store.Reader, ids [][16]byte, before, known map[Top
 	return nil
 }
 
-func (h *live) batches(r *store.Reader, ids [][16]byte, known map[Topic]found) error {
+func (h *live) batches(r *store.Reader, ids [][16]byte, before, known map[Topic]found) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -294,6 +294,11 @@ func (h *live) batches(r *store.Reader, ids [][16]byte, known map[Topic]found) e
 		row := &rows[i]
 		b, err := h.s.batchWith(r, row, counts[row.No], View{})
 		if err != nil {
+			return err
+		}
+		if was := before[Topic{TopicBatch, row.ID}].batch; was != nil {
+			b.Labels = was.Labels // they never change
+		} else if b.Labels, err = r.BatchLabels(row.No); err != nil {
 			return err
 		}
 		known[Topic{TopicBatch, row.ID}] = found{row: *b, batch: b, final: row.Status.Final()}

@@ -203,21 +203,32 @@ func (r *Reader) batches(query string, args ...any) ([]Batch, error) {
 	return readAll(r, "list batches", query, r.scanBatch, args...)
 }
 
-// ListBatches reads a page of a workflow's batches, or of those that startedBy has started (0: any), newest first by
-// id, before the batch with that id (zero: first page).
-func (r *Reader) ListBatches(
-	workflow int64, env chargehand.Environment, startedBy int64, before chargehand.BatchID, limit int,
-) ([]Batch, error) {
+// BatchFilter selects the batches of an environment of an account.
+type BatchFilter struct {
+	Account     int64
+	Environment chargehand.Environment
+	Workflow    int64              // 0: any
+	StartedBy   int64              // 0: any
+	Before      chargehand.BatchID // zero: from the newest
+	Limit       int
+}
+
+// ListBatches reads a page of batches, newest first by id.
+func (r *Reader) ListBatches(f BatchFilter) ([]Batch, error) {
 	_, high := idBounds(0, 0)
-	if !before.IsZero() {
-		high = before[:]
+	if !f.Before.IsZero() {
+		high = f.Before[:]
 	}
-	if startedBy != 0 {
-		return r.batches(selectBatch+` WHERE workflow = ?1 AND environment = ?2 AND started_by = ?5 AND id < ?3 ORDER BY id DESC LIMIT ?4`,
-			workflow, int64(env), high, int64(limit), startedBy)
+	const order = ` AND id < ?3 ORDER BY id DESC LIMIT ?4`
+	scope, is := f.Account, `account = ?1`
+	if f.Workflow != 0 {
+		scope, is = f.Workflow, `workflow = ?1`
 	}
-	return r.batches(selectBatch+` WHERE workflow = ?1 AND environment = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4`,
-		workflow, int64(env), high, int64(limit))
+	if f.StartedBy != 0 {
+		return r.batches(selectBatch+` WHERE `+is+` AND environment = ?2 AND started_by = ?5`+order,
+			scope, int64(f.Environment), high, int64(f.Limit), f.StartedBy)
+	}
+	return r.batches(selectBatch+` WHERE `+is+` AND environment = ?2`+order, scope, int64(f.Environment), high, int64(f.Limit))
 }
 
 // ActiveBatches reads the batches that are not final, in order of acceptance.

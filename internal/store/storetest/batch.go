@@ -417,7 +417,7 @@ func listBatches(f *fixture) {
 	for {
 		var page []store.Batch
 		f.view(func(r *store.Reader) (err error) {
-			page, err = r.ListBatches(2, chargehand.Live, 0, before, 2)
+			page, err = r.ListBatches(store.BatchFilter{Account: 1, Environment: chargehand.Live, Workflow: 2, Before: before, Limit: 2})
 			return err
 		})
 		for _, b := range page {

@@ -77,7 +77,7 @@ func batchesStartedBy(f *fixture) {
 		}
 	}
 	f.view(func(r *store.Reader) error {
-		list, err := r.ListBatches(1, chargehand.Live, -2, chargehand.BatchID{}, 10)
+		list, err := r.ListBatches(store.BatchFilter{Account: 1, Environment: chargehand.Live, Workflow: 1, StartedBy: -2, Limit: 10})
 		var got []int64
 		for _, b := range list {
 			got = append(got, b.No)

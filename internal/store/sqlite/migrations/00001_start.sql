@@ -568,6 +568,8 @@ CREATE TABLE batch (
 ) STRICT;
 -- ListBatches.
 CREATE INDEX batch_list ON batch (workflow, environment, id);
+-- ListBatches of all workflows.
+CREATE INDEX batch_all ON batch (account, environment, id);
 -- ListBatches of what an actor has started.
 CREATE INDEX batch_started ON batch (started_by, workflow, environment, id) WHERE started_by <> 0;
 -- ActiveBatches, CancelledBatches.
