@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -256,7 +257,7 @@ func TestWorkflowFilters(t *testing.T) {
 		return &service.WorkflowPage{}, nil
 	}})
 	request{path: "/api/v1/workflows?namespace=shop&name=order&q=Pay%20out&limit=5&cursor=2026-01-31T09:30:00.120Z&unknown=1"}.to(s)
-	if want := (service.ListWorkflows{Namespace: "shop", Name: "order", Text: "Pay out", Limit: 5, Before: moment0}); got != want {
+	if want := (service.ListWorkflows{Namespace: "shop", Name: "order", Text: "Pay out", Limit: 5, Before: moment0}); !reflect.DeepEqual(got, want) {
 		t.Errorf("query %+v, want %+v", got, want)
 	}
 	for _, name := range []string{"namespace", "name", "q"} {

@@ -17,24 +17,22 @@ import (
 
 // Batch is one batch as it is read, without its entries (see Entries).
 type Batch struct {
-	ID                   chargehand.BatchID
-	Workflow             chargehand.WorkflowID
-	WorkflowVersion      string
-	Revision             int64 // of WorkflowVersion, counts from 1
-	Environment          chargehand.Environment
-	Status               chargehand.BatchStatus
-	Total                int
-	Completed            int    // finished
-	Failed               int    // error
-	Cancelled            int    // among those that failed
-	Running              int    // holding a slot
-	Waiting              int    // started, and waiting for a timer or for a slot
-	Phase                string // as Status, or cancelled
-	ETAMs                int64  // how long it will run, if it goes on as so far; 0: that is not known
-	StartedBy            Actor
-	CreatedAt            time.Time
-	StartedAt            time.Time // zero: not yet
-	CompletedAt                    // Concurrency is what was asked for, EffectiveConcurrency what the server grants.
+	ID              chargehand.BatchID
+	Workflow        chargehand.WorkflowID
+	WorkflowVersion string
+	Revision        int64 // of WorkflowVersion, counts from 1
+	Environment     chargehand.Environment
+	Status          chargehand.BatchStatus
+	Total           int
+	Completed       int    // finished
+	Failed          int    // error
+	Cancelled       int    // among those that failed
+	Running         int    // holding a slot
+	Waiting         int    // started, and waiting for a timer or for a slot
+	Queued          int    // not started
+	Phase           string // as Status, or cancelled
+	ETAMs           int64  // how long it will run, if it continues as so far; 0: that is not known
+	// Concurrency is what was asked for, EffectiveConcurrency what the server grants.
 	Concurrency          int
 	EffectiveConcurrency int
 	StartedBy            Actor

@@ -43,8 +43,8 @@ type Revision struct {
 	Message   string
 }
 
-// maxRevisions is how many revisions an answer about a version lists.
-const maxRevisions = 100
+// maxListedRevisions is how many revisions an answer about a version lists.
+const maxListedRevisions = 100
 
 // ListVersions lists the versions of a workflow. Codes: workflow_not_found.
 func (s *Service) ListVersions(ctx context.Context, p *Principal, id chargehand.WorkflowID, limit int, after Cursor) (*Page[Version], error) {
@@ -137,7 +137,7 @@ func (s *Service) shownVersion(ctx context.Context, w *currentWorkflow, version 
 
 // revisions lists the newest revisions of a version.
 func (s *Service) revisions(r *store.Reader, w *currentWorkflow, version string) ([]Revision, error) {
-	rows, err := r.RevisionsOf(w.row.No, version, maxRevisions)
+	rows, err := r.RevisionsOf(w.row.No, version, maxListedRevisions)
 	list := make([]Revision, len(rows))
 	for i := range rows {
 		row := &rows[i]

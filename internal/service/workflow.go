@@ -30,7 +30,6 @@ type Workflow struct {
 	Tags      []string // document.tags of Version, as key:value
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	Activity  *Activity // only where it is asked for
 }
 
 // WorkflowPage is one page of workflows, newest first. Cursor is the created_at of the last
@@ -66,7 +65,6 @@ type ListWorkflows struct {
 	Text      string    // is in namespace/name or in the title, in whatever case; empty: any
 	Tags      []string  // key, or key:value: it has all of them
 	Drafts    *bool     // also, or not, what has drafts only; nil: in test
-	Activity  bool      // also what happens with it
 	Limit     int       // 1 to 100
 	Before    time.Time // created strictly before; zero: from the newest
 }
