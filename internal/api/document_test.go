@@ -224,7 +224,7 @@ const (
 
 // samples has a good request for every operation; more than one where answers differ.
 var samples = map[string][]request{
-	"listWorkflows": {{path: "/api/v1/workflows?limit=10&cursor=2026-01-31T09:30:00.120Z&namespace=shop&name=order&q=pay&tag=a&tag=b:c&drafts=true"}},
+	"listWorkflows": {{path: "/api/v1/workflows?limit=10&cursor=2026-01-31T09:30:00.120Z&namespace=shop&name=order&q=pay&tag=a&tag=b:c&drafts=true&include=activity"}},
 	"applyWorkflow": {
 		{method: "POST", path: "/api/v1/workflows", body: "document: {}", header: map[string]string{"Content-Type": "application/yaml"}},
 		{method: "POST", path: "/api/v1/workflows?draft=true&message=why", body: "{}", header: map[string]string{"Idempotency-Key": "k", "If-Match": `"1-2"`}},

@@ -123,6 +123,7 @@ func fixtureWorkflow() service.Workflow {
 	return service.Workflow{
 		ID: workflowID, Namespace: "default", Name: "greet", Title: "Say hello", Version: "1.0.0", Draft: true, Tags: []string{"team:pay"},
 		CreatedAt: moment0, UpdatedAt: moment0.Add(time.Hour),
+		Activity: &service.Activity{Last: executionID, LastStatus: chargehand.Finished, LastAt: moment0, NextSchedule: moment0, Counts: map[chargehand.Status]int{chargehand.Finished: 100}, AtLeast: true},
 	}
 }
 

@@ -152,7 +152,7 @@ func TestWholeInstallation(t *testing.T) {
 	if x.AnswerJSON["valid"] != false || len(x.AnswerJSON["errors"].([]any)) == 0 {
 		t.Errorf("validate: %s", x.AnswerBody)
 	}
-	page := do("listWorkflows", "GET", "/api/v1/workflows?limit=1", "", 200)
+	page := do("listWorkflows", "GET", "/api/v1/workflows?limit=1&include=activity", "", 200)
 	next := do("listWorkflows", "GET", "/api/v1/workflows?limit=1&cursor="+url.QueryEscape(page.AnswerJSON["cursor"].(string)), "", 200)
 	if next.AnswerJSON["cursor"] != nil || next.AnswerJSON["data"].([]any)[0].(map[string]any)["name"] != "greet" {
 		t.Errorf("second page: %s", next.AnswerBody)

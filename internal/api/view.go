@@ -43,6 +43,23 @@ type Workflow struct {
 	Tags      []string              `json:"tags,omitempty" doc:"Tags of the definition, as key:value."`
 	CreatedAt moment                `json:"created_at"`
 	UpdatedAt moment                `json:"updated_at"`
+	Activity  *activity             `json:"activity,omitempty" doc:"What happens with it, in lists with include=activity."`
+}
+
+type activity struct {
+	Last         *lastExecution `json:"last_execution,omitempty" doc:"The newest execution; left out: there is none."`
+	NextSchedule moment         `json:"next_schedule,omitempty" doc:"When its schedule starts it next."`
+	Created      int            `json:"created" doc:"Executions that were created in the last 24 hours."`
+	Finished     int            `json:"finished" doc:"Those of them that have finished."`
+	Failed       int            `json:"failed" doc:"Those of them that have ended in error."`
+	Open         int            `json:"open" doc:"Those of them that have not ended."`
+	AtLeast      bool           `json:"at_least,omitempty" doc:"There are more: of each status, 100 are counted at most."`
+}
+
+type lastExecution struct {
+	ID        chargehand.ExecutionID `json:"id" format:"uuid"`
+	Status    string                 `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
+	CreatedAt moment                 `json:"created_at"`
 }
 
 type workflowPage struct {

@@ -97,6 +97,18 @@ var (
 	}
 )
 
+var activityParameter = &parameter{
+	name: "include", in: "query", about: "activity: also the newest execution, the next start by schedule, and counts of the last 24 hours.",
+	schema: huma.Schema{Type: "string", Enum: []any{"activity"}}, example: "activity",
+	read: func(c *call, value string) (complaint string) {
+		if value != "activity" {
+			return "must be activity."
+		}
+		c.args.workflows.Activity = true
+		return ""
+	},
+}
+
 // wantValue refuses an empty value: a filter that filters nothing is a mistake of its sender.
 func wantValue(value string) (complaint string) {
 	if value == "" {
@@ -137,7 +149,7 @@ func workflowEndpoints() []endpoint {
 			summary: "List workflows", about: "The workflows that can be started, newest first.",
 			scopes:     service.ScopeWorkflowsRead,
 			instead:    service.ScopeWorkflowsStart,
-			parameters: []*parameter{limitParameter, workflowCursorParameter, namespaceParameter, nameParameter, textParameter, tagParameter, draftsParameter},
+			parameters: []*parameter{limitParameter, workflowCursorParameter, namespaceParameter, nameParameter, textParameter, tagParameter, draftsParameter, activityParameter},
 			answers:    []answer{{status: 200, about: "List of workflows", view: workflowPage{}}},
 			serve:      (*call).listWorkflows,
 		},
@@ -277,9 +289,28 @@ func (c *call) location(path string) {
 	c.w.Header()["Location"] = []string{c.base() + chargehand.APIPath + path}
 }
 
+// viewActivity is nil where a is.
+func viewActivity(a *service.Activity) *activity {
+	if a == nil {
+		return nil
+	}
+	v := &activity{
+		NextSchedule: at(a.NextSchedule), Finished: a.Counts[chargehand.Finished], Failed: a.Counts[chargehand.Errored], AtLeast: a.AtLeast,
+	}
+	for _, n := range a.Counts {
+		v.Created += n
+	}
+	v.Open = v.Created - v.Finished - v.Failed
+	if !a.Last.IsZero() {
+		v.Last = &lastExecution{ID: a.Last, Status: a.LastStatus.String(), CreatedAt: at(a.LastAt)}
+	}
+	return v
+}
+
 func viewWorkflow(w *service.Workflow) Workflow {
 	return Workflow{
-		ID: w.ID, Name: w.Name, Namespace: w.Namespace, Title: w.Title, Version: w.Version, Draft: w.Draft, Tags: w.Tags,
+		Activity: viewActivity(w.Activity),
+		ID:       w.ID, Name: w.Name, Namespace: w.Namespace, Title: w.Title, Version: w.Version, Draft: w.Draft, Tags: w.Tags,
 		CreatedAt: at(w.CreatedAt), UpdatedAt: at(w.UpdatedAt),
 	}
 }

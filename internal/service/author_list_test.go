@@ -134,6 +134,37 @@ func TestListWorkflowsByTag(t *testing.T) {
 	}
 }
 
+// TestActivity: the newest execution, and counts of a day that end at a bound.
+func TestActivity(t *testing.T) {
+	fx := newFixture(t)
+	flow := fx.apply(definition("flow", "1.0.0")).ID
+	old := fx.create(flow, noInput)
+	fx.finish(old.ID, `1`)
+	list := func(p *Principal) *Activity {
+		page, err := fx.ListWorkflows(t.Context(), p, ListWorkflows{Activity: true, Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page.Data[0].Activity
+	}
+	if a := list(fx.p); a.Last != old.ID || a.LastStatus != chargehand.Finished || a.Counts[chargehand.Finished] != 1 || a.AtLeast || !a.LastAt.Equal(fx.now()) {
+		t.Errorf("activity %+v", a)
+	}
+	fx.pass(activitySpan + time.Second)
+	if a := list(fx.p); a.Last != old.ID || len(a.Counts) != 0 {
+		t.Errorf("a day later %+v", a)
+	}
+	for range maxActivity + 1 {
+		fx.create(flow, noInput)
+	}
+	if a := list(fx.p); a.Counts[chargehand.Initial] != maxActivity || !a.AtLeast || a.LastStatus != chargehand.Initial {
+		t.Errorf("with many %+v", a)
+	}
+	if a := list(fx.test); !a.Last.IsZero() || len(a.Counts) != 0 {
+		t.Errorf("in test %+v", a)
+	}
+}
+
 // TestListAllBatches: those of all workflows that the principal sees, newest first, by pages.
 func TestListAllBatches(t *testing.T) {
 	fx := newFixture(t)

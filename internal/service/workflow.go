@@ -30,6 +30,7 @@ type Workflow struct {
 	Tags      []string // document.tags of Version, as key:value
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	Activity  *Activity // only where it is asked for, and the principal sees the whole workflow
 }
 
 // WorkflowPage is one page of workflows, newest first. Cursor is the created_at of the last
@@ -65,6 +66,7 @@ type ListWorkflows struct {
 	Text      string    // is in namespace/name or in the title, in whatever case; empty: any
 	Tags      []string  // key, or key:value: it has all of them
 	Drafts    *bool     // also, or not, what has drafts only; nil: in test
+	Activity  bool      // also what happens with each
 	Limit     int       // 1 to 100
 	Before    time.Time // created strictly before; zero: from the newest
 }
@@ -105,6 +107,11 @@ func (s *Service) ListWorkflows(ctx context.Context, p *Principal, q ListWorkflo
 				if len(page.Data) == q.Limit {
 					page.Cursor = page.Data[q.Limit-1].CreatedAt
 					return nil
+				}
+				if q.Activity && p.SeesWhole(w.ID) {
+					if w.Activity, err = s.activity(r, p, &rows[i]); err != nil {
+						return err
+					}
 				}
 				page.Data = append(page.Data, w)
 			}

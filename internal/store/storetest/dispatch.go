@@ -29,6 +29,7 @@ var dispatchTests = map[string]func(*fixture){
 	"items to be cancelled":             lockItems,
 	"statuses":                          statuses,
 	"rows with ids":                     rowsWithIDs,
+	"activity":                          activity,
 	"scan of unfinished executions":     scanUnfinished,
 	"batches that are cancelled":        cancelledBatches,
 	"executions with large inputs":      candidateInputs,
@@ -565,6 +566,28 @@ func statuses(f *fixture) {
 	if err == nil {
 		f.Error("too many ids were accepted")
 	}
+}
+
+func activity(f *fixture) {
+	b, items := f.batch(30)
+	f.reportAs(items[4].No, store.StateActive, 0)
+	f.view(func(r *store.Reader) error {
+		a, err := r.WorkflowActivity(b.Workflow, chargehand.Live, 0, 20)
+		if err != nil {
+			return err
+		}
+		newest := slices.MaxFunc(items, func(a, b store.Execution) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+		if a.Counts[chargehand.Initial] != 20 || a.Counts[chargehand.Processing] != 1 || len(a.Counts) != 2 || a.Last != newest.ID {
+			f.Errorf("activity %+v, want the last %s", a, newest.ID)
+		}
+		if a, err = r.WorkflowActivity(b.Workflow, chargehand.Test, 0, 20); err != nil || len(a.Counts) != 0 || !a.Last.IsZero() {
+			f.Errorf("activity in test %+v, %v", a, err)
+		}
+		if a, err = r.WorkflowActivity(b.Workflow, chargehand.Live, items[29].ID.Time().UnixMilli()+1000, 20); err != nil || len(a.Counts) != 0 || a.Last != newest.ID {
+			f.Errorf("activity since later %+v, %v", a, err)
+		}
+		return nil
+	})
 }
 
 func rowsWithIDs(f *fixture) {
