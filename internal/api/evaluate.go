@@ -18,7 +18,7 @@ type (
 		Variables  map[string]any `json:"variables,omitempty" doc:"More variables by their names without the dollar sign, such as those of a loop. Those of the language may be given too; $secrets has only what is given here."`
 	}
 	evaluated struct {
-		Value json.RawMessage `json:"value" nullable:"true" doc:"The first result; null if there is none."`
+		Value json.RawMessage `json:"value" doc:"The first result; null if there is none."`
 	}
 )
 

@@ -122,7 +122,7 @@ func TestChangesAreLogged(t *testing.T) {
 // TestEveryChangeIsLogged: a route that changes a workflow, or writes to the audit log, has a line for it.
 func TestEveryChangeIsLogged(t *testing.T) {
 	for _, e := range endpoints() {
-		managed := e.audits != nil || e.scopes&(service.ScopeWorkflowsWrite|service.ScopeWorkflowsPublish) != 0
+		managed := e.audits != nil || e.scopes&(service.ScopeWorkflowsWrite|service.ScopeWorkflowsPublish) != 0 && e.unaudited == ""
 		if managed && e.method != http.MethodGet && e.change == "" {
 			t.Errorf("%s %s has no line in the log", e.method, e.path)
 		}

@@ -60,7 +60,7 @@ var (
 		},
 	}
 	draftsParameter = &parameter{
-		name: "drafts", in: "query", about: "true: also workflows that have drafts only; false: not those. Default: true in test, false in live.",
+		name: "drafts", in: "query", example: true, about: "true: also workflows that have drafts only; false: not those. Default: true in test, false in live.",
 		schema: huma.Schema{Type: "boolean"},
 		read: func(c *call, value string) (complaint string) {
 			if value != "true" && value != "false" {
