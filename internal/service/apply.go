@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // The media types of definitions.
