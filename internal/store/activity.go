@@ -20,7 +20,7 @@ var activityQuery = func() string {
 	var parts []string
 	for _, status := range allStatuses {
 		from := fmt.Sprintf(`FROM execution WHERE workflow = ?1 AND environment = ?2 AND status = %d`, status)
-		parts = append(parts, fmt.Sprintf(`SELECT %d, (SELECT COUNT(*) FROM (SELECT id %s AND id > ?3 ORDER BY id DESC LIMIT ?4) x),
+		parts = append(parts, fmt.Sprintf(`SELECT %d, (SELECT COUNT(*) FROM (SELECT 1 %s AND id > ?3 ORDER BY id DESC LIMIT ?4) x),
  (SELECT id %s ORDER BY id DESC LIMIT 1)`, status, from, from))
 	}
 	return strings.Join(parts, "\nUNION ALL ")
