@@ -124,7 +124,7 @@ type revision struct {
 	Draft     bool       `json:"draft" doc:"It was never published."`
 	Published bool       `json:"published" doc:"It is what is published."`
 	CreatedAt moment     `json:"created_at"`
-	CreatedBy *startedBy `json:"created_by,omitempty" doc:"Who has applied it."`
+	CreatedBy *startedBy `json:"created_by,omitempty" doc:"The person or key that applied the revision."`
 	Message   string     `json:"message,omitempty" doc:"What that one said about it."`
 }
 

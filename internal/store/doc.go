@@ -48,7 +48,8 @@
 //	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows CountItems CountUnfinished
 //	              CountUnfinishedAtMost Labels NextDelayedMs
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
-//	              QueuedAtLeast WorkflowActivity Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf ScanUnfinished CancelledBatches
+//	              QueuedAtLeast WorkflowActivity Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf
+//	              ScanUnfinished CancelledBatches
 //	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	timer         Timers TimersDue TimersAfter NextTimerMs

@@ -37,7 +37,7 @@ var sealing = []string{"execution", "waits", "journal", "batch", "workflow", "fi
 // made in another way. Groups that commit as others do have their turn with CHARGEHAND_FULL.
 func RunAgain(t *testing.T, open Open) { run(t, open, nil, only(committing)) }
 
-// committing are the groups that commit in a way of their own: many rows, doubts, conflicts, sums, locks.
+// committing are the groups that commit in a way of their own: many rows, conflicts, sums, locks, and commits in doubt.
 var committing = []string{"db", "execution", "journal", "batch", "idempotency", "outbox", "dispatch", "lock", "usage"}
 
 // only are the groups with those names; with CHARGEHAND_FULL all.
