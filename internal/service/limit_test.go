@@ -13,7 +13,7 @@ func TestLimitsAreAllListed(t *testing.T) {
 		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "upload_bytes": 1 << 30, "json_depth": 64,
 		"batch_items": 10_000, "batch_concurrency": 100, "page_items": 100, "wait_seconds": 60, "requests_per_second": 1000,
 		"idempotency_key_bytes": 255, "idempotency_seconds": 86400, "link_seconds": 3600, "payload_inline_bytes": 128 << 10, "processes": 8,
-		"event_streams": 2000, "event_streams_per_key": 100, "stream_topics": 20,
+		"personal_keys": 50, "event_streams": 2000, "event_streams_per_key": 100, "stream_topics": 20,
 		"secrets": 1000, "secret_bytes": 64 << 10,
 		"events": 1000, "event_bytes": 1 << 20, "events_bytes": 8 << 20,
 		"resources": 64, "resource_bytes": 1 << 20, "resources_bytes": 16 << 20, "resources_seconds": 30,
@@ -27,8 +27,8 @@ func TestLimitsAreAllListed(t *testing.T) {
 	if len(want) != 0 {
 		t.Errorf("%v are not listed", want)
 	}
-	// Every bound is in the list: one entry per field, and thirteen that are no fields.
-	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+13 {
+	// Every bound is in the list: one entry per field, and fourteen that are no fields.
+	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+14 {
 		t.Errorf("%d bounds are listed of %d fields", len(list), fields)
 	}
 }
