@@ -129,15 +129,6 @@ type ExecutionFilter struct {
 func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit int, cursor string) (*Page[Execution], error) {
 	q := page(limit, cursor)
 	f.add(q)
-	addAll(q, "error_code", f.ErrorCodes)
-	addAll(q, "cause", f.Causes)
-	addAll(q, "label", f.Labels)
-	addAll(q, "waiting_for", f.WaitingFor)
-	addAll(q, "version", f.Versions)
-	set(q, map[string]string{"root_id": f.Root, "q": f.Search})
-	if f.MinDurationMs > 0 {
-		q.Set("min_duration_ms", strconv.FormatInt(f.MinDurationMs, 10))
-	}
 	if f.OldestFirst {
 		q.Set("sort", "created")
 	}
@@ -151,13 +142,21 @@ func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit in
 	return list[Execution](ctx, c, path, q)
 }
 
-// add adds the filter to a query, but for the workflow.
+// add adds the filter to a query, but for the workflow, and for what is shown in which order.
 func (f *ExecutionFilter) add(q url.Values) {
 	set(q, map[string]string{
-		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore,
+		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore, "root_id": f.Root, "q": f.Search,
 	})
 	addAll(q, "status", f.Statuses)
 	addAll(q, "phase", f.Phases)
+	addAll(q, "error_code", f.ErrorCodes)
+	addAll(q, "cause", f.Causes)
+	addAll(q, "label", f.Labels)
+	addAll(q, "waiting_for", f.WaitingFor)
+	addAll(q, "version", f.Versions)
+	if f.MinDurationMs > 0 {
+		q.Set("min_duration_ms", strconv.FormatInt(f.MinDurationMs, 10))
+	}
 }
 
 // CancelExecution ends an execution as cancelled.

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -124,28 +125,27 @@ const stepPattern = "^[1-9][0-9]{0,3}[hd]$"
 var stepForm = regexp.MustCompile(stepPattern)
 
 func countEndpoints() []endpoint {
-	notFound := []chargehand.Code{chargehand.CodeWorkflowNotFound}
 	return []endpoint{
 		{
 			method: get, path: "/executions/count", id: "countExecutions", tag: "Executions",
-			summary: "Count executions", about: "Those that a list with the same filters shows, up to 10,000.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: append(executionFilters(), workflowParameter),
-			answers: []answer{{status: 200, about: "The count", view: executionCount{}}}, problems: notFound,
-			serve: (*call).countExecutions,
+			summary: "Count executions", about: "Those that a list with the same filters shows, up to 10,000. Where rows are looked at one by one, 50,000 are at most.",
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: slices.Concat(executionFilters, workflowFilters),
+			answers: []answer{{status: 200, about: "The count", view: executionCount{}}},
+			serve:   (*call).countExecutions,
 		},
 		{
 			method: get, path: "/executions/failures", id: "listFailures", tag: "Executions",
-			summary: "Group failures", about: "Executions that have failed in the same way: with the same code, in the same task of the same workflow, and with a detail that differs in numbers, ids and quoted text alone. Of the executions that a list with the same filters shows, the 10,000 newest failures are looked at. Cancelled executions are not among them.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: append(executionFilters(), workflowParameter, limitParameter),
-			answers: []answer{{status: 200, about: "The groups", view: failureGroups{}}}, problems: notFound,
-			serve: (*call).listFailures,
+			summary: "Group failures", about: "Executions that have failed in the same way: with the same code, in the same task of the same workflow, and with a detail that differs in numbers, ids and quoted text alone. Of the executions that a list with the same filters shows, the 10,000 newest failures are grouped; where rows are looked at one by one, 50,000 are at most. Cancelled executions are not among them. A filter that no failure can fit is refused: a status other than error, a phase other than faulted, and waiting_for.",
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: slices.Concat(executionFilters, workflowFilters, []*parameter{limitParameter}),
+			answers: []answer{{status: 200, about: "The groups", view: failureGroups{}}},
+			serve:   (*call).listFailures,
 		},
 		{
 			method: get, path: "/overview", id: "getOverview", tag: "Executions",
 			summary: "Tell what was done, and what is being done", about: "Executions by the hour or day, counted beside their path, some seconds later: as_of says until when. They stay counted when they are deleted.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: overviewParameters,
 			answers:  []answer{{status: 200, about: "The overview", view: overview{}}},
-			problems: notFound,
+			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound},
 			serve:    (*call).getOverview,
 		},
 	}

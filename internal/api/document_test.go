@@ -246,8 +246,9 @@ var samples = map[string][]request{
 	"countExecutions": {
 		{path: "/api/v1/executions/count"},
 		{path: "/api/v1/executions/count?status=error&phase=faulted&created_after=2026-01-01T00:00:00Z&created_before=2026-02-01T00:00:00Z&workflow_id=0197a5c4-1111-7000-8000-000000000001"},
+		{path: "/api/v1/executions/count?workflow=shop/order&label=team:blue&error_code=timeout&cause=api&waiting_for=slot&version=1.0.0&min_duration_ms=5&q=blue&root_id=0197a5c4-2222-7000-8000-000000000002"},
 	},
-	"listFailures": {{path: "/api/v1/executions/failures?limit=1"}},
+	"listFailures": {{path: "/api/v1/executions/failures?limit=1"}, {path: "/api/v1/executions/failures?workflow=shop/order&label=team:blue&error_code=timeout&cause=batch"}},
 	"getOverview": {
 		{path: "/api/v1/overview"},
 		{path: "/api/v1/overview?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z&step=6h&workflow_id=0197a5c4-1111-7000-8000-000000000001"},

@@ -111,14 +111,9 @@ type (
 
 const aboutList = "Newest first, without outputs. A page looks at 50,000 executions at most; it may then have fewer items than limit, and a cursor."
 
-// executionFilters are the parameters that say which executions are listed, counted or grouped.
-func executionFilters() []*parameter {
-	return []*parameter{statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter}
-}
-
 func executionEndpoints() []endpoint {
 	const list, one = "/workflows/{workflowId}/executions", "/workflows/{workflowId}/executions/{executionId}"
-	filters := append(append(executionFilters(), limitParameter, cursorParameter), listFilters...)
+	filters := slices.Concat(executionFilters, []*parameter{limitParameter, cursorParameter}, orderFilters)
 	created := []string{"Location", "ETag", "Idempotency-Replayed", "Preference-Applied"}
 	return []endpoint{
 		{
@@ -141,7 +136,7 @@ func executionEndpoints() []endpoint {
 		{
 			method: get, path: "/executions", id: "listExecutions", tag: "Executions",
 			summary: "List executions of all workflows", about: aboutList,
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: append(slices.Clone(filters), workflowFilters...),
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: slices.Concat(filters, workflowFilters),
 			answers: []answer{{status: 200, about: "List of executions", view: executionPage{}}},
 			serve:   (*call).listExecutions,
 		},
@@ -333,7 +328,7 @@ func (c *call) deleteExecution() error {
 func (c *call) listExecutions() error {
 	q := c.listedExecutions()
 	q.Limit, q.After, q.View = c.args.limit, c.args.after, c.asked()
-	q.Filter, q.Inputs = c.args.filter, c.args.inputs
+	q.Inputs = c.args.inputs
 	page, err := c.server.service.ListExecutions(c.r.Context(), c.principal, q)
 	if err != nil {
 		return err
@@ -349,7 +344,7 @@ func (c *call) listExecutions() error {
 func (c *call) listedExecutions() service.ListExecutions {
 	return service.ListExecutions{
 		Workflow: c.workflow, Statuses: c.args.statuses, Phases: c.args.phases, Batch: c.args.batch,
-		CreatedAfter: c.args.createdAfter, CreatedBefore: c.args.createdBefore,
+		CreatedAfter: c.args.createdAfter, CreatedBefore: c.args.createdBefore, Filter: c.args.filter,
 	}
 }
 

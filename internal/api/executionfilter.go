@@ -21,8 +21,9 @@ var (
 	waitKinds  = []any{"person", "child", "event", "retry", "timer", "slot"}
 )
 
-// listFilters narrow lists of executions. All are looked at together.
-var listFilters = []*parameter{
+// executionFilters say which executions are listed, counted or grouped. All are looked at together.
+var executionFilters = []*parameter{
+	statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter,
 	textFilter("version", "1.0.0", "Only executions of this version of the workflow.", func(f *service.ExecutionFilter) *[]string { return &f.Versions }),
 	textFilter("error_code", "communication", "Only executions that failed with this code.", func(f *service.ExecutionFilter) *[]string { return &f.ErrorCodes }),
 	kindFilter("cause", "Only executions that were started by this.", causeKinds, func(f *service.ExecutionFilter) *[]string { return &f.Causes }),
@@ -81,6 +82,10 @@ var listFilters = []*parameter{
 			return ""
 		},
 	},
+}
+
+// orderFilters say how lists of executions are shown.
+var orderFilters = []*parameter{
 	{
 		name: "sort", in: "query", example: "created", about: "created: the oldest first; -created: the newest first.",
 		schema: huma.Schema{Type: "string", Enum: []any{"created", "-created"}, Default: "-created"},
@@ -104,7 +109,7 @@ var listFilters = []*parameter{
 	},
 }
 
-// workflowFilters are for lists over all workflows.
+// workflowFilters are more of them where the path names no workflow.
 var workflowFilters = []*parameter{
 	{
 		name: "workflow_id", in: "query", example: exampleWorkflowID, many: true, about: "Only executions of this workflow. Repeat it for several.",

@@ -18,7 +18,27 @@ func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter) {
 	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
 	fl.StringVar(&f.CreatedAfter, "created-after", "", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
 	fl.StringVar(&f.CreatedBefore, "created-before", "", "only what was created before this time")
+	fl.StringArrayVar(&f.Labels, "label", nil, "only executions with this label, NAME:VALUE (repeatable: with all of them)")
+	fl.StringArrayVar(&f.ErrorCodes, "error-code", nil, "only executions that failed with this code (repeatable)")
+	fl.StringArrayVar(&f.Causes, "cause", nil, "only executions that were started by api, batch, schedule, event, parent or retry (repeatable)")
+	fl.StringArrayVar(&f.WaitingFor, "waiting-for", nil, "only executions that wait for person, child, event, retry, timer or slot (repeatable)")
+	fl.StringArrayVar(&f.Versions, "version", nil, "only executions of this version (repeatable)")
+	fl.StringVar(&f.Root, "root", "", "only executions that this one has started, directly or through others")
+	fl.Var((*milliseconds)(&f.MinDurationMs), "min-duration", "only executions that took at least this long, or run for this long: 5s, 10m")
+	fl.StringVar(&f.Search, "search", "", "only executions with this id, beginning or last 8 digits of an id, id of an item, or value of a label")
 }
+
+// milliseconds is a flag: a duration.
+type milliseconds int64
+
+func (m *milliseconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	*m = milliseconds(d.Milliseconds())
+	return err
+}
+
+func (m *milliseconds) String() string { return (time.Duration(*m) * time.Millisecond).String() }
+func (m *milliseconds) Type() string   { return "duration" }
 
 func (c *connection) executionsCount() *cobra.Command {
 	var f client.ExecutionFilter

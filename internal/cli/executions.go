@@ -29,7 +29,6 @@ func newExecutions(con console) *cobra.Command {
 func (c *connection) executionsList() *cobra.Command {
 	var f client.ExecutionFilter
 	var known *names
-	var longest time.Duration
 	cmd := newList(c, listing[client.Execution]{
 		use: "list [WORKFLOW]", short: "List executions, newest first", args: atMostArgs(1), limit: 20,
 		columns: "ID WORKFLOW~ VERSION* REVISION*> STATUS PHASE* CREATED TOOK BATCH ERROR~",
@@ -48,7 +47,7 @@ func (c *connection) executionsList() *cobra.Command {
 			if err := resolveFilter(ctx, api, &f, args); err != nil {
 				return nil, err
 			}
-			known, f.MinDurationMs = newNames(api), longest.Milliseconds()
+			known = newNames(api)
 			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Execution], error) {
 				p, err := api.ListExecutions(ctx, f, limit, cursor)
 				if err == nil && c.tables() {
@@ -60,14 +59,6 @@ func (c *connection) executionsList() *cobra.Command {
 	})
 	filterFlags(cmd.Flags(), &f)
 	fl := cmd.Flags()
-	fl.StringArrayVar(&f.Labels, "label", nil, "only executions with this label, NAME:VALUE (repeatable: with all of them)")
-	fl.StringArrayVar(&f.ErrorCodes, "error-code", nil, "only executions that failed with this code (repeatable)")
-	fl.StringArrayVar(&f.Causes, "cause", nil, "only executions that were started by api, batch, schedule, event, parent or retry (repeatable)")
-	fl.StringArrayVar(&f.WaitingFor, "waiting-for", nil, "only executions that wait for person, child, event, retry, timer or slot (repeatable)")
-	fl.StringArrayVar(&f.Versions, "version", nil, "only executions of this version (repeatable)")
-	fl.StringVar(&f.Root, "root", "", "only executions that this one has started, directly or through others")
-	fl.DurationVar(&longest, "min-duration", 0, "only executions that took at least this long, or run for this long")
-	fl.StringVar(&f.Search, "search", "", "only executions with this id, beginning or last 8 digits of an id, id of an item, or value of a label")
 	fl.BoolVar(&f.OldestFirst, "oldest-first", false, "list the oldest first")
 	fl.BoolVar(&f.Input, "input", false, "show the inputs, with --output json or yaml")
 	return cmd

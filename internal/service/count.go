@@ -30,82 +30,29 @@ type ExecutionCount struct {
 	ExaminedUntil time.Time
 }
 
-// CountExecutions counts what a list would show. Limit and After of the query are not used.
+// CountExecutions counts what a list would show. Limit, After and what is shown of an execution are not used.
 // Codes: workflow_not_found.
 func (s *Service) CountExecutions(ctx context.Context, p *Principal, q ListExecutions) (c ExecutionCount, err error) {
+	q.After, q.Filter.Ascending = Cursor{}, false
+	f, possible := s.listFilter(p, &q)
+	f.Limit = s.counted + 1
 	err = s.view(ctx, func(r *store.Reader) error {
-		c = ExecutionCount{}
-		return s.eachScope(r, p, &q, func(f store.ExecutionFilter) error {
-			if f.Batch == 0 && (len(f.Phases) > 0 || f.StartedBy > 0) {
-				id, found, err := r.Examined(f, s.examined)
-				if err != nil {
-					return err
-				}
-				if found {
-					c.examined(id)
-					f.Floor = id
-				}
-			}
-			n, err := r.CountExecutions(f, s.counted+1-int(c.Count))
-			c.Count += n
+		keys, floor, err := listRows(s, p, &q, f, &lister[store.ExecutionKey]{r, r.ExecutionKeys, func(k *store.ExecutionKey) store.ExecutionKey { return *k }})
+		if err != nil || !possible {
 			return err
-		})
+		}
+		c = ExecutionCount{Count: int64(min(len(keys), s.counted)), AtLeast: len(keys) > s.counted || !floor.IsZero(), ExaminedUntil: examinedUntil(floor)}
+		return nil
 	})
-	if c.Count > int64(s.counted) {
-		c.Count, c.AtLeast = int64(s.counted), true
-	}
 	return c, err
 }
 
-// examined notes that nothing was looked at that is older than an execution.
-func (c *ExecutionCount) examined(id chargehand.ExecutionID) {
-	c.AtLeast = true
-	if t := id.Time(); t.After(c.ExaminedUntil) {
-		c.ExaminedUntil = t
+// examinedUntil is the time before which nothing was looked at, of an id behind which nothing was.
+func examinedUntil(floor chargehand.ExecutionID) (at time.Time) {
+	if !floor.IsZero() {
+		at = floor.Time()
 	}
-}
-
-// eachScope calls do for parts of what a list would show. No execution is in two of them.
-func (s *Service) eachScope(r *store.Reader, p *Principal, q *ListExecutions, do func(store.ExecutionFilter) error) error {
-	beforeMs, possible := millisAbove(q.CreatedBefore)
-	f := store.ExecutionFilter{
-		Account: p.AccountNo, Environment: p.Environment, Statuses: q.Statuses, Phases: q.Phases,
-		CreatedBeforeMs: beforeMs, CreatedAfterMs: max(0, milliOf(q.CreatedAfter)),
-	}
-	if !q.Workflow.IsZero() {
-		row, err := s.knownWorkflow(r, p, q.Workflow)
-		if err != nil {
-			return err
-		}
-		f.Workflow = row.No
-	}
-	if !possible {
-		return nil
-	}
-	if !q.Batch.IsZero() {
-		b, seen, err := s.listedBatch(r, p, q.Batch, f.Workflow)
-		if err != nil || !seen {
-			return err
-		}
-		f.Batch = b.No
-		return do(f)
-	}
-	scopes, err := executionScopes(r, p, q, f.Workflow)
-	if err != nil {
-		return err
-	}
-	for i, scope := range scopes {
-		f.Workflow, f.StartedBy, f.Except = scope.workflow, scope.startedBy, nil
-		if scope.workflow == 0 {
-			for _, other := range slices.Concat(scopes[:i], scopes[i+1:]) {
-				f.Except = append(f.Except, other.workflow)
-			}
-		}
-		if err := do(f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return at
 }
 
 // FailureGroups are the ways in which the executions that a query selects have failed, the most frequent first.
@@ -128,9 +75,17 @@ type FailureGroup struct {
 }
 
 // ListFailures groups the failures among what a list would show. Executions that were cancelled are none. Limit bounds
-// the groups; After is not used.
-// Codes: workflow_not_found.
+// the groups; After and what is shown of an execution are not used.
+// Codes: workflow_not_found, invalid_parameter (what was asked for cannot have failed).
 func (s *Service) ListFailures(ctx context.Context, p *Principal, q ListExecutions) (g *FailureGroups, err error) {
+	switch {
+	case len(q.Statuses) > 0 && !slices.Contains(q.Statuses, chargehand.Errored):
+		return nil, badParameter("status", "must be error, or be left out: executions of another status have not failed.")
+	case len(q.Phases) > 0 && !slices.Contains(q.Phases, chargehand.Faulted):
+		return nil, badParameter("phase", "must be faulted, or be left out: executions in another phase have not failed.")
+	case len(q.Filter.Waits) > 0:
+		return nil, badParameter("waiting_for", "must be left out: what has failed waits for nothing.")
+	}
 	err = s.view(ctx, func(r *store.Reader) error {
 		g, err = s.failures(r, p, &q)
 		return err
@@ -139,35 +94,19 @@ func (s *Service) ListFailures(ctx context.Context, p *Principal, q ListExecutio
 }
 
 func (s *Service) failures(r *store.Reader, p *Principal, q *ListExecutions) (*FailureGroups, error) {
-	g, seen := &FailureGroups{Data: []FailureGroup{}}, ExecutionCount{}
-	groups := map[store.FailureKind]*store.FailureGroup{}
-	if len(q.Statuses) > 0 && !slices.Contains(q.Statuses, chargehand.Errored) || len(q.Phases) > 0 && !slices.Contains(q.Phases, chargehand.Faulted) {
-		return g, nil
+	g, most := &FailureGroups{Data: []FailureGroup{}}, min(s.examined, maxFailuresExamined)
+	q.After, q.Filter.Ascending = Cursor{}, false
+	f, possible := s.listFilter(p, q)
+	f.Failed, f.Limit = true, most+1
+	rows, floor, err := listRows(s, p, q, f, &lister[store.FailedExecution]{r, r.Failures, func(f *store.FailedExecution) store.ExecutionKey { return f.ExecutionKey }})
+	if err != nil || !possible {
+		return g, err
 	}
-	err := s.eachScope(r, p, q, func(f store.ExecutionFilter) error {
-		if f.Batch == 0 {
-			id, found, err := r.ExaminedFailures(f, min(s.examined, maxFailuresExamined))
-			if err != nil {
-				return err
-			}
-			if found {
-				seen.examined(id)
-				f.Floor = id
-			}
-		}
-		return r.Failures(f, groups)
-	})
-	if err != nil {
-		return nil, err
+	if len(rows) > most {
+		rows, floor = rows[:most], rows[most-1].ID
 	}
-	g.AtLeast, g.ExaminedUntil = seen.AtLeast, seen.ExaminedUntil
-	var list []*store.FailureGroup
-	for _, group := range groups {
-		list = append(list, group)
-	}
-	slices.SortFunc(list, func(a, b *store.FailureGroup) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.LastMs, a.LastMs), bytes.Compare(b.SampleID[:], a.SampleID[:]))
-	})
+	g.AtLeast, g.ExaminedUntil = !floor.IsZero(), examinedUntil(floor)
+	list := groupFailures(rows)
 	limit := q.Limit
 	if limit == 0 {
 		limit = maxFailureGroups
@@ -185,15 +124,40 @@ func (s *Service) failures(r *store.Reader, p *Principal, q *ListExecutions) (*F
 	return g, nil
 }
 
-func (s *Service) showFailures(r *store.Reader, g *store.FailureGroup) (FailureGroup, error) {
+// failureGroup are executions that have failed in the same way.
+type failureGroup struct {
+	store.FailedExecution // the one that was created last
+	count                 int64
+	firstMs, lastMs       int64 // when the first and the last of them ended
+}
+
+// groupFailures groups failures that are listed from the newest, the largest group first.
+func groupFailures(rows []store.FailedExecution) (list []*failureGroup) {
+	groups := map[store.FailureKind]*failureGroup{}
+	for _, one := range rows {
+		g := groups[one.FailureKind]
+		if g == nil {
+			g = &failureGroup{FailedExecution: one, firstMs: one.EndedMs, lastMs: one.EndedMs}
+			groups[one.FailureKind], list = g, append(list, g)
+		}
+		g.count++
+		g.firstMs, g.lastMs = min(g.firstMs, one.EndedMs), max(g.lastMs, one.EndedMs)
+	}
+	slices.SortFunc(list, func(a, b *failureGroup) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.lastMs, a.lastMs), bytes.Compare(b.ID[:], a.ID[:]))
+	})
+	return list
+}
+
+func (s *Service) showFailures(r *store.Reader, g *failureGroup) (FailureGroup, error) {
 	shown := FailureGroup{
-		Code: g.Code, Reference: g.At, Count: g.Count, First: atMs(g.FirstMs), Last: atMs(g.LastMs), Sample: g.SampleID,
+		Code: g.Code, Reference: g.At, Count: g.count, First: atMs(g.firstMs), Last: atMs(g.lastMs), Sample: g.ID,
 	}
 	var err error
 	if shown.Workflow, err = s.names.workflow(r, g.Workflow); err != nil {
 		return shown, err
 	}
-	outcome, err := r.Outcome(g.Sample)
+	outcome, err := r.Outcome(g.No)
 	if errors.Is(err, store.ErrNotFound) || err == nil && outcome.Fault == nil {
 		return shown, nil
 	}

@@ -1,10 +1,8 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -34,19 +32,15 @@ type ExecutionPage struct {
 }
 
 // ListExecutions lists executions, newest first; those of one batch from its last item. A page
-// by phase looks at no more than maxExamined executions; it may be short, and have a cursor.
+// that looks at rows in vain looks at no more than maxExamined; it may be short, and have a cursor.
 // Codes: workflow_not_found (there never was such a workflow for this principal).
 func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecutions) (*ExecutionPage, error) {
 	page := &ExecutionPage{Data: []*Execution{}}
-	beforeMs, possible := millisAbove(q.CreatedBefore)
-	f := store.ExecutionFilter{
-		Statuses: q.Statuses, Phases: q.Phases, Conditions: q.Filter.conditions(s.nowMs()), Ascending: q.Filter.Ascending, Inputs: q.Inputs,
-		Account: p.AccountNo, Environment: p.Environment, CreatedBeforeMs: beforeMs, CreatedAfterMs: max(0, milliOf(q.CreatedAfter)),
-		After: store.Cursor{ID: q.After.ID, Item: q.After.Milli}, Limit: q.Limit + 1,
-	}
+	f, possible := s.listFilter(p, &q)
+	f.Limit = q.Limit + 1
 	var found []snapshot
 	err := s.view(ctx, func(r *store.Reader) error {
-		rows, floor, err := s.listRows(r, p, &q, f)
+		rows, floor, err := listRows(s, p, &q, f, fullRows(r))
 		if err != nil || !possible {
 			return err
 		}
@@ -87,62 +81,6 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 // maxExamined is the number of rows that are read for one page to find those that it shows.
 const maxExamined = 50_000
 
-// listRows reads the rows of a page, and the id to continue from if the page was cut short.
-// Codes: workflow_not_found.
-func (s *Service) listRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) (rows []store.Execution, floor chargehand.ExecutionID, err error) {
-	if !q.Workflow.IsZero() {
-		row, err := s.knownWorkflow(r, p, q.Workflow)
-		if err != nil {
-			return nil, floor, err
-		}
-		f.Workflow = row.No
-	}
-	if !q.Batch.IsZero() {
-		rows, err := s.listBatchRows(r, p, q, f)
-		return rows, floor, err
-	}
-	scopes, err := s.listScopesOf(r, p, q, f.Workflow)
-	if err != nil || len(scopes) == 0 {
-		return nil, floor, err
-	}
-	if !q.Filter.Root.IsZero() {
-		root, err := r.ExecutionByID(p.AccountNo, p.Environment, q.Filter.Root)
-		if err != nil {
-			return nil, floor, notFoundIs(err, func() error { return nil })
-		}
-		f.Root = root.No
-	}
-	if f.Narrowed() || slices.ContainsFunc(scopes, func(s executionScope) bool { return s.startedBy > 0 }) {
-		if f.Floor, err = s.listFloor(r, f, scopes); err != nil {
-			return nil, floor, err
-		}
-	}
-	if rows, err = listScopes(r, f, scopes); err != nil {
-		return nil, floor, err
-	}
-	if low, high, ok := idRange(q.Filter.Search); ok { // all of a range match: no row is looked at in vain
-		more, err := listIDs(r, f, scopes, low, high)
-		if err != nil {
-			return nil, floor, err
-		}
-		rows = mergeRows(append(rows, more...), &f)
-	}
-	if f.Label != nil && f.Root == 0 {
-		rows, f.Floor, err = s.listLabelled(r, f, scopes, rows)
-	}
-	return rows, f.Floor, err
-}
-
-// listBatchRows reads a page of the items of a batch. There are at most as many as a batch has.
-func (s *Service) listBatchRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) ([]store.Execution, error) {
-	b, seen, err := s.listedBatch(r, p, q.Batch, f.Workflow)
-	if err != nil || !seen {
-		return nil, err
-	}
-	f.Batch = b.No
-	return r.ListExecutions(f)
-}
-
 // listedBatch reads a batch whose items are listed, of a workflow (0: of any). seen is false if the principal does not
 // see it.
 func (s *Service) listedBatch(r *store.Reader, p *Principal, id chargehand.BatchID, of int64) (b store.Batch, seen bool, err error) {
@@ -155,22 +93,6 @@ func (s *Service) listedBatch(r *store.Reader, p *Principal, id chargehand.Batch
 	}
 	workflow, err := s.names.workflow(r, b.Workflow)
 	return b, err == nil && p.seesStarted(workflow, b.StartedBy) && (of == 0 || of == b.Workflow), err
-}
-
-// listFloor is the id behind which a page that looks at rows in vain does not look; zero: it looks at everything.
-func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []executionScope) (floor chargehand.ExecutionID, err error) {
-	for _, scope := range scopes {
-		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
-		id, found, err := r.Examined(f, s.examined)
-		if err != nil {
-			return floor, err
-		}
-		order := bytes.Compare(id[:], floor[:])
-		if found && (floor.IsZero() || (order > 0) != f.Ascending) {
-			floor = id
-		}
-	}
-	return floor, nil
 }
 
 // executionScope is a part of a list: the executions of a workflow (0: of all), or those of them that an actor has
@@ -226,32 +148,6 @@ func workflowNumbers(r *store.Reader, p *Principal, ids []chargehand.WorkflowID)
 		numbers = append(numbers, w.No)
 	}
 	return numbers, nil
-}
-
-// listScopes lists the executions of some scopes: a page of each, merged.
-func listScopes(r *store.Reader, f store.ExecutionFilter, scopes []executionScope) ([]store.Execution, error) {
-	var rows []store.Execution
-	for _, scope := range scopes {
-		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
-		some, err := r.ListExecutions(f)
-		if err != nil || len(scopes) == 1 {
-			return some, err
-		}
-		rows = append(rows, some...)
-	}
-	return mergeRows(rows, &f), nil
-}
-
-// mergeRows orders the rows of several lists, and cuts them to a page.
-func mergeRows(rows []store.Execution, f *store.ExecutionFilter) []store.Execution {
-	slices.SortFunc(rows, func(a, b store.Execution) int {
-		if f.Ascending {
-			return bytes.Compare(a.ID[:], b.ID[:])
-		}
-		return bytes.Compare(b.ID[:], a.ID[:])
-	})
-	rows = slices.CompactFunc(rows, func(a, b store.Execution) bool { return a.No == b.No })
-	return rows[:min(len(rows), f.Limit)]
 }
 
 // knownWorkflow reads a workflow whose executions the principal may read, although it may

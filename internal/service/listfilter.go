@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"strings"
@@ -105,50 +104,6 @@ func idRange(text string) (low, high chargehand.ExecutionID, ok bool) {
 	return low, high, err == nil
 }
 
-// listIDs lists the executions with ids in a range, without looking for a text.
-func listIDs(r *store.Reader, f store.ExecutionFilter, scopes []executionScope, low, high chargehand.ExecutionID) ([]store.Execution, error) {
-	f.Search, f.LowID, f.HighID = "", low, high
-	return listScopes(r, f, scopes)
-}
-
-// maxLabelledBatches bounds the batches that are looked at for a page by label.
-const maxLabelledBatches = 200
-
-// listLabelled adds the items of labelled batches to a page by label. What lies behind the new floor was not looked at.
-func (s *Service) listLabelled(
-	r *store.Reader, f store.ExecutionFilter, scopes []executionScope, rows []store.Execution,
-) ([]store.Execution, chargehand.ExecutionID, error) {
-	batches, err := r.LabelledBatches(f.Account, f.Environment, *f.Label, f.After.ID, maxLabelledBatches+1)
-	if err != nil {
-		return nil, f.Floor, err
-	}
-	examined := int64(0)
-	for i, b := range batches {
-		full := len(rows) >= f.Limit && bytes.Compare(rows[f.Limit-1].ID[:], b.Last[:]) > 0
-		if full || bytes.Compare(b.Last[:], f.Floor[:]) < 0 {
-			return rows, f.Floor, nil
-		}
-		if examined += b.Total; i == maxLabelledBatches || i > 0 && examined > int64(s.examined) {
-			f.Floor = after(b.Last)
-			return cutAt(rows, f.Floor), f.Floor, nil
-		}
-		part := f
-		part.Batch, part.Part = b.No, true
-		for _, scope := range scopes {
-			part.Workflow, part.StartedBy = 0, scope.startedBy
-			if scope.workflow != 0 && scope.workflow != b.Workflow {
-				continue
-			}
-			items, err := r.ListExecutions(part)
-			if err != nil {
-				return nil, f.Floor, err
-			}
-			rows = mergeRows(append(rows, items...), &f)
-		}
-	}
-	return rows, f.Floor, nil
-}
-
 // after is the id behind one.
 func after(id chargehand.ExecutionID) chargehand.ExecutionID {
 	for i := len(id) - 1; i >= 0; i-- {
@@ -157,14 +112,4 @@ func after(id chargehand.ExecutionID) chargehand.ExecutionID {
 		}
 	}
 	return id
-}
-
-// cutAt leaves out the rows behind a floor.
-func cutAt(rows []store.Execution, floor chargehand.ExecutionID) []store.Execution {
-	for i := range rows {
-		if bytes.Compare(rows[i].ID[:], floor[:]) < 0 {
-			return rows[:i]
-		}
-	}
-	return rows
 }

@@ -79,7 +79,7 @@ func TestFilters(t *testing.T) {
 			f.Search = []string{one.ID.String()[28:], one.ID.String(), one.ID.String()[:20], "item 7", "s1"}[r.IntN(5)]
 		}
 		f.Ascending = some()
-		fx.examined = []int{3, 17, 1000}[r.IntN(3)]
+		fx.examined, fx.counted = []int{3, 17, 1000}[r.IntN(3)], []int{5, 1000}[r.IntN(2)]
 		var want, got []string
 		for _, e := range all {
 			if e.fits(&q) {
@@ -104,9 +104,49 @@ func TestFilters(t *testing.T) {
 				t.Fatalf("%+v has no end", q)
 			}
 		}
+		fx.sameCounts(t, &q, all, len(want))
 		if !slices.Equal(got, want) {
 			t.Fatalf("filter %d, %+v, examined %d:\n%d found %v\n%d wanted %v", i, q, fx.examined, len(got), got, len(want), want)
 		}
+	}
+}
+
+// sameCounts compares the count and the groups of failures of a filter with what it means.
+func (fx *fixture) sameCounts(t *testing.T, q *ListExecutions, all []filtered, listed int) {
+	t.Helper()
+	c, err := fx.CountExecutions(t.Context(), fx.p, *q)
+	if err != nil || c.Count > int64(listed) || !c.AtLeast && (c.Count != int64(listed) || !c.ExaminedUntil.IsZero()) {
+		t.Fatalf("%+v, examined %d: %d are listed and %+v counted, %v", q, fx.examined, listed, c, err)
+	}
+	if c.ExaminedUntil.IsZero() && c.Count < int64(listed) && c.Count < int64(fx.counted) {
+		t.Fatalf("%+v: counting %d of %d ended without a reason", q, c.Count, listed)
+	}
+	failed, newer, examined := *q, int64(0), int64(0)
+	failed.Limit = 0
+	g, err := fx.ListFailures(t.Context(), fx.p, failed)
+	if len(q.Filter.Waits) > 0 {
+		if wantCode(t, err, chargehand.CodeInvalidParameter).Fields[0].Parameter != "waiting_for" {
+			t.Fatalf("%v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("failures of %+v: %v", q, err)
+	}
+	for _, e := range all {
+		if e.fits(q) && e.code != "" {
+			examined++
+			if e.ID.Time().After(g.ExaminedUntil) {
+				newer++
+			}
+		}
+	}
+	grouped := int64(0)
+	for _, one := range g.Data {
+		grouped += one.Count
+	}
+	if grouped < newer || grouped > examined || !g.AtLeast && grouped != examined || g.AtLeast == g.ExaminedUntil.IsZero() {
+		t.Fatalf("%+v, examined %d: %d of %d failures are grouped, of which %d came after %v", q, fx.examined, grouped, examined, newer, g.ExaminedUntil)
 	}
 }
 

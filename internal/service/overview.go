@@ -112,10 +112,10 @@ func (s *Service) newOverview(q Overview) (*OverviewReport, error) {
 		q.From = q.To.Add(-overviewDay)
 	}
 	if !q.From.Before(q.To) {
-		return nil, badOverview("from", "must be before to.")
+		return nil, badParameter("from", "must be before to.")
 	}
 	if q.To.Sub(q.From) > rollupLife {
-		return nil, badOverview("from", "is too early: the time from it to the parameter to is 400 days at most, which is how long counts are kept.")
+		return nil, badParameter("from", "is too early: the time from it to the parameter to is 400 days at most, which is how long counts are kept.")
 	}
 	step := q.Step
 	if step == 0 {
@@ -124,19 +124,19 @@ func (s *Service) newOverview(q Overview) (*OverviewReport, error) {
 		}
 	}
 	if step < time.Hour || step%time.Hour != 0 || step > rollupLife {
-		return nil, badOverview("step", "must be whole hours or days, such as 1h, 6h or 1d.")
+		return nil, badParameter("step", "must be whole hours or days, such as 1h, 6h or 1d.")
 	}
 	r := &OverviewReport{From: q.From.UTC().Truncate(step), To: q.To.UTC().Truncate(step), Step: step}
 	if r.To.Before(q.To) {
 		r.To = r.To.Add(step)
 	}
 	if n := r.To.Sub(r.From) / step; n > maxOverviewBuckets {
-		return nil, badOverview("step", fmt.Sprintf("gives %d buckets, more than %d. Choose a longer step or a shorter time.", n, maxOverviewBuckets))
+		return nil, badParameter("step", fmt.Sprintf("gives %d buckets, more than %d. Choose a longer step or a shorter time.", n, maxOverviewBuckets))
 	}
 	return r, nil
 }
 
-func badOverview(parameter, detail string) error {
+func badParameter(parameter, detail string) error {
 	return &chargehand.Error{
 		Code: chargehand.CodeInvalidParameter, Detail: "The parameter " + parameter + " " + detail,
 		Fields: []chargehand.FieldError{{Parameter: parameter, Code: string(chargehand.CodeInvalidParameter), Detail: detail}},
@@ -155,7 +155,7 @@ func (s *Service) readBuckets(r *store.Reader, p *Principal, report *OverviewRep
 	}
 	hours := int(report.To.Sub(report.From) / time.Hour)
 	if n := hours * len(scopes); n > max(maxRollupsRead, hours) {
-		return badOverview("from", fmt.Sprintf("is too early for %d workflows: choose one of them with workflow_id, or a shorter time.", len(scopes)))
+		return badParameter("from", fmt.Sprintf("is too early for %d workflows: choose one of them with workflow_id, or a shorter time.", len(scopes)))
 	}
 	rollups := make([]store.Rollup, int(report.To.Sub(report.From)/report.Step))
 	var total store.Rollup

@@ -67,7 +67,7 @@
 //	sink          SinkStreams
 //	audit log     ListAudit
 //	usage         Usage StoredEvents LongestQueue
-//	count         CountExecutions Failures ExaminedFailures CountNow OldestUnfinished
+//	count         ExecutionKeys Failures CountNow OldestUnfinished
 //	rollup        RollupState RollupPart Rollups Writers
 //
 // Methods of Tx:

@@ -30,6 +30,7 @@ type ExecutionFilter struct {
 	Part      bool                   // Batch is a part of a list of others: After and Floor count by id
 	Ascending bool                   // oldest first
 	Inputs    bool                   // read the inputs too
+	Failed    bool                   // only those that have failed; those that were cancelled have not
 	Limit     int
 }
 
@@ -142,46 +143,6 @@ func andPhases(selection string, phases []chargehand.Phase, args []any) (string,
 }
 
 var allStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop, chargehand.Finished, chargehand.Errored}
-
-// where is the condition of a list but for status and phase. Argument 5 is left to the limit.
-func (f *ExecutionFilter) where() (where, order string, args []any) {
-	low, high := idBounds(f.CreatedAfterMs, f.CreatedBeforeMs)
-	args = []any{f.Account, int64(f.Environment), low, high, int64(f.Limit)}
-	if f.Batch == 0 && string(f.Floor[:]) > string(low) {
-		args[2] = f.Floor[:]
-	}
-	where, order = `e.account = ?1 AND e.environment = ?2 AND e.id >= ?3 AND e.id < ?4`, `id`
-	switch {
-	case f.Batch != 0:
-		last := f.After.Item
-		if f.After.ID.IsZero() {
-			last = 1 << 62
-		}
-		args = append(args, f.Batch, last)
-		where += ` AND e.batch = ?6 AND e.batch <> 0 AND e.item < ?7`
-		order = `item`
-	case f.Workflow != 0:
-		args = append(args, f.Workflow)
-		where += ` AND e.workflow = ?6`
-	}
-	if f.Batch == 0 && f.Workflow == 0 {
-		for _, no := range f.Except {
-			args = append(args, no)
-			where += fmt.Sprintf(` AND e.workflow <> ?%d`, len(args))
-		}
-	}
-	if f.Batch == 0 && f.StartedBy != 0 {
-		args = append(args, f.StartedBy)
-		where += fmt.Sprintf(` AND e.started_by = ?%d`, len(args))
-		if f.StartedBy < 0 { // what persons have started has an index
-			where += ` AND e.started_by < 0`
-		}
-	}
-	if f.Batch == 0 && !f.After.ID.IsZero() && string(f.After.ID[:]) < string(high) {
-		args[3] = f.After.ID[:]
-	}
-	return where, order, args
-}
 
 // mergeStatuses repeats a select once per status, joined by UNION ALL and ordered.
 func mergeStatuses(selection, order string, statuses []chargehand.Status, args []any) (string, []any) {

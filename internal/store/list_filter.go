@@ -70,7 +70,7 @@ func unique[V cmp.Ordered](list []V) []V {
 func (f *ExecutionFilter) Narrowed() bool {
 	c := &f.Conditions
 	indexed := len(c.ErrorCodes) > 0 || len(c.Waits) > 0 || c.WaitsForSlot || c.Label != nil || c.Root != 0
-	return len(f.Phases) > 0 || f.StartedBy > 0 || len(c.Labels) > 0 || len(c.Causes) > 0 || len(c.Versions) > 0 ||
+	return f.Failed || len(f.Phases) > 0 || f.StartedBy > 0 || len(c.Labels) > 0 || len(c.Causes) > 0 || len(c.Versions) > 0 ||
 		c.MinDurationMs > 0 || c.Search != "" || c.WaitsForSlot ||
 		indexed && (f.Workflow != 0 || f.StartedBy != 0 || len(f.Statuses) > 0) ||
 		c.Label != nil && (len(c.ErrorCodes) > 0 || len(c.Waits) > 0) || len(c.ErrorCodes) > 0 && len(c.Waits) > 0 ||
@@ -168,6 +168,10 @@ func (f *ExecutionFilter) drive(l *listing, statuses []chargehand.Status, byLabe
 		}
 		rows()
 		return
+	case f.Failed:
+		l.ranges = []string{`e.error_code IS NOT NULL`}
+		rows()
+		return
 	case f.Workflow != 0:
 		l.common += ` AND e.workflow = ` + l.arg(f.Workflow)
 	}
@@ -193,7 +197,7 @@ func (f *ExecutionFilter) driveBatch(l *listing) {
 func (f *ExecutionFilter) narrow(l *listing) {
 	if (f.Batch == 0 || f.Part) && f.StartedBy != 0 {
 		l.rest += ` AND e.started_by = ` + l.arg(f.StartedBy)
-		if f.StartedBy < 0 && f.Batch == 0 { // what persons have started has an index
+		if f.StartedBy < 0 && f.Batch == 0 && !f.Failed { // what persons have started has an index
 			l.rest += ` AND e.started_by < 0`
 		}
 	}
@@ -209,9 +213,12 @@ func (f *ExecutionFilter) narrow(l *listing) {
 		}
 		l.rest += in(l, `e.phase`, phases)
 	}
+	if f.Failed { // the concatenation keeps the indexes of failures from lists that have another one
+		l.rest += ` AND (e.error_code || '') IS NOT NULL AND +e.phase <> ` + l.arg(int64(chargehand.Cancelled))
+	}
 	c := &f.Conditions
 	if len(c.ErrorCodes) > 0 {
-		l.rest += in(l, `+e.error_code`, c.ErrorCodes)
+		l.rest += in(l, `(e.error_code || '')`, c.ErrorCodes)
 	}
 	f.narrowWaits(l)
 	if c.Label != nil && (f.Batch != 0 || f.Root != 0) {
@@ -301,7 +308,7 @@ func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, 
 	if len(statuses) == 0 || n < 1 {
 		return id, false, nil
 	}
-	if f.StartedBy > 0 { // has no index: the rows are among all
+	if f.StartedBy > 0 || f.Failed { // has no index: the rows are among all
 		f.StartedBy = 0
 	}
 	f.Limit = n - 1
@@ -317,7 +324,7 @@ func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, 
 		l.common = `e.account = ?1 AND e.environment = ?2 AND e.id >= ?3 AND e.id < ?4`
 	}
 	bare := f
-	if byLabel || f.Root != 0 || len(f.ErrorCodes) > 0 || len(f.Waits) > 0 && !f.WaitsForSlot {
+	if byLabel || f.Root != 0 || f.Failed || len(f.ErrorCodes) > 0 || len(f.Waits) > 0 && !f.WaitsForSlot {
 		bare.Workflow, statuses = 0, allStatuses // they are looked at row by row
 	}
 	bare.drive(l, statuses, byLabel)

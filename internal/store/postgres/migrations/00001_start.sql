@@ -429,7 +429,7 @@ CREATE INDEX execution_test ON execution (account, environment, state) WHERE sta
 CREATE INDEX execution_person ON execution (started_by, environment, status, id) WHERE started_by < 0;
 -- ListExecutions of those that have failed with a code.
 CREATE INDEX execution_error ON execution (account, environment, error_code, id) WHERE error_code IS NOT NULL;
--- Failures, which reads nothing but the index, and ExaminedFailures.
+-- Failures, and Examined for it, which read nothing but the index.
 CREATE INDEX execution_failed ON execution (account, environment, id, workflow, error_code, error_at, error_hash, phase, finished_ms, started_by, no)
     WHERE error_code IS NOT NULL;
 -- ListExecutions of those that wait for something.

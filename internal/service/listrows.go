@@ -1,0 +1,179 @@
+package service
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// lister reads what a list shows: rows, or what is counted or grouped of them.
+type lister[T any] struct {
+	r    *store.Reader
+	read func(store.ExecutionFilter) ([]T, error)
+	key  func(*T) store.ExecutionKey
+}
+
+// fullRows reads rows as lists show them.
+func fullRows(r *store.Reader) *lister[store.Execution] {
+	return &lister[store.Execution]{r, r.ListExecutions, func(e *store.Execution) store.ExecutionKey { return store.ExecutionKey{No: e.No, ID: e.ID} }}
+}
+
+// listFilter is the filter of a query as rows are read by, but for what is looked up. possible is false if nothing can
+// fit.
+func (s *Service) listFilter(p *Principal, q *ListExecutions) (f store.ExecutionFilter, possible bool) {
+	beforeMs, possible := millisAbove(q.CreatedBefore)
+	return store.ExecutionFilter{
+		Statuses: q.Statuses, Phases: q.Phases, Conditions: q.Filter.conditions(s.nowMs()), Ascending: q.Filter.Ascending, Inputs: q.Inputs,
+		Account: p.AccountNo, Environment: p.Environment, CreatedBeforeMs: beforeMs, CreatedAfterMs: max(0, milliOf(q.CreatedAfter)),
+		After: store.Cursor{ID: q.After.ID, Item: q.After.Milli},
+	}, possible
+}
+
+// listRows reads up to f.Limit rows, and the id behind which it has not looked (zero: there is none).
+// Codes: workflow_not_found.
+func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.ExecutionFilter, l *lister[T]) (rows []T, floor chargehand.ExecutionID, err error) {
+	if !q.Workflow.IsZero() {
+		row, err := s.knownWorkflow(l.r, p, q.Workflow)
+		if err != nil {
+			return nil, floor, err
+		}
+		f.Workflow = row.No
+	}
+	if !q.Batch.IsZero() { // there are at most as many as a batch has
+		b, seen, err := s.listedBatch(l.r, p, q.Batch, f.Workflow)
+		if err != nil || !seen {
+			return nil, floor, err
+		}
+		f.Batch = b.No
+		rows, err := l.read(f)
+		return rows, floor, err
+	}
+	scopes, err := s.listScopesOf(l.r, p, q, f.Workflow)
+	if err != nil || len(scopes) == 0 {
+		return nil, floor, err
+	}
+	if !q.Filter.Root.IsZero() {
+		root, err := l.r.ExecutionByID(p.AccountNo, p.Environment, q.Filter.Root)
+		if err != nil {
+			return nil, floor, notFoundIs(err, func() error { return nil })
+		}
+		f.Root = root.No
+	}
+	if f.Narrowed() || slices.ContainsFunc(scopes, func(s executionScope) bool { return s.startedBy > 0 }) {
+		if f.Floor, err = s.listFloor(l.r, f, scopes); err != nil {
+			return nil, floor, err
+		}
+	}
+	if rows, err = l.scopes(f, scopes); err != nil {
+		return nil, floor, err
+	}
+	if low, high, ok := idRange(q.Filter.Search); ok { // all of a range match: no row is looked at in vain
+		ids := f
+		ids.Search, ids.LowID, ids.HighID = "", low, high
+		more, err := l.scopes(ids, scopes)
+		if err != nil {
+			return nil, floor, err
+		}
+		rows = l.merge(append(rows, more...), &f)
+	}
+	if f.Label != nil && f.Root == 0 {
+		rows, f.Floor, err = l.labelled(f, scopes, rows, s.examined)
+	}
+	return rows, f.Floor, err
+}
+
+// listFloor is the id behind which a page that looks at rows in vain does not look; zero: it looks at everything.
+func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []executionScope) (floor chargehand.ExecutionID, err error) {
+	for _, scope := range scopes {
+		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
+		id, found, err := r.Examined(f, s.examined)
+		if err != nil {
+			return floor, err
+		}
+		order := bytes.Compare(id[:], floor[:])
+		if found && (floor.IsZero() || (order > 0) != f.Ascending) {
+			floor = id
+		}
+	}
+	return floor, nil
+}
+
+// scopes lists the executions of some scopes: a page of each, merged.
+func (l *lister[T]) scopes(f store.ExecutionFilter, scopes []executionScope) ([]T, error) {
+	var rows []T
+	for _, scope := range scopes {
+		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
+		some, err := l.read(f)
+		if err != nil || len(scopes) == 1 {
+			return some, err
+		}
+		rows = l.merge(append(rows, some...), &f)
+	}
+	return rows, nil
+}
+
+// merge orders the rows of several lists, and cuts them to a page.
+func (l *lister[T]) merge(rows []T, f *store.ExecutionFilter) []T {
+	slices.SortFunc(rows, func(a, b T) int {
+		first, second := l.key(&a).ID, l.key(&b).ID
+		if f.Ascending {
+			return bytes.Compare(first[:], second[:])
+		}
+		return bytes.Compare(second[:], first[:])
+	})
+	rows = slices.CompactFunc(rows, func(a, b T) bool { return l.key(&a).No == l.key(&b).No })
+	return rows[:min(len(rows), f.Limit)]
+}
+
+// maxLabelledBatches bounds the batches that are looked at for a page by label.
+const maxLabelledBatches = 200
+
+// labelled adds the items of labelled batches to a page by label. What lies behind the new floor was not looked at.
+func (l *lister[T]) labelled(f store.ExecutionFilter, scopes []executionScope, rows []T, most int) ([]T, chargehand.ExecutionID, error) {
+	batches, err := l.r.LabelledBatches(f.Account, f.Environment, *f.Label, f.After.ID, maxLabelledBatches+1)
+	if err != nil {
+		return nil, f.Floor, err
+	}
+	examined := int64(0)
+	for i, b := range batches {
+		if len(rows) >= f.Limit && l.before(&rows[f.Limit-1], b.Last) || bytes.Compare(b.Last[:], f.Floor[:]) < 0 {
+			return rows, f.Floor, nil
+		}
+		if examined += b.Total; i == maxLabelledBatches || i > 0 && examined > int64(most) {
+			f.Floor = after(b.Last)
+			return l.cutAt(rows, f.Floor), f.Floor, nil
+		}
+		part := f
+		part.Batch, part.Part = b.No, true
+		for _, scope := range scopes {
+			part.Workflow, part.StartedBy = 0, scope.startedBy
+			if scope.workflow != 0 && scope.workflow != b.Workflow {
+				continue
+			}
+			items, err := l.read(part)
+			if err != nil {
+				return nil, f.Floor, err
+			}
+			rows = l.merge(append(rows, items...), &f)
+		}
+	}
+	return rows, f.Floor, nil
+}
+
+// before reports whether a row comes before an id, where the newest come first.
+func (l *lister[T]) before(row *T, id chargehand.ExecutionID) bool {
+	at := l.key(row).ID
+	return bytes.Compare(at[:], id[:]) > 0
+}
+
+// cutAt leaves out the rows behind a floor.
+func (l *lister[T]) cutAt(rows []T, floor chargehand.ExecutionID) []T {
+	for i := range rows {
+		if id := l.key(&rows[i]).ID; bytes.Compare(id[:], floor[:]) < 0 {
+			return rows[:i]
+		}
+	}
+	return rows
+}
