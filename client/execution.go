@@ -206,33 +206,3 @@ func (c *Client) GetExecutionByID(ctx context.Context, id string, wait time.Dura
 	var e Execution
 	return &e, c.do(ctx, call{method: http.MethodGet, path: "/executions/" + url.PathEscape(id), query: waitQuery(nil, wait), into: &e})
 }
-
-// TimelineEntry is the record of one started task of an execution.
-type TimelineEntry struct {
-	Seq        int             `json:"seq"`
-	Name       string          `json:"name"`
-	Reference  string          `json:"reference"`
-	Iteration  *int            `json:"iteration,omitempty"`
-	Attempt    int             `json:"attempt"`
-	Phase      string          `json:"phase"`
-	StartedAt  *time.Time      `json:"started_at,omitempty"`
-	FinishedAt *time.Time      `json:"finished_at,omitempty"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	Error      *ExecutionError `json:"error,omitempty"`
-	// DocumentDigest is the SHA-256 of the OpenAPI or AsyncAPI document that the call used; empty: it used none.
-	DocumentDigest string `json:"document_digest,omitempty"`
-	raw
-}
-
-// TimelinePage is a page of a timeline, in order of start.
-type TimelinePage struct {
-	Page[TimelineEntry]
-	Truncated bool `json:"truncated"` // older tasks are no longer there
-}
-
-// Timeline returns a page of the tasks of an execution.
-func (c *Client) Timeline(ctx context.Context, workflow, id string, limit int, cursor string) (*TimelinePage, error) {
-	var p TimelinePage
-	return &p, c.do(ctx, call{method: http.MethodGet, path: execution(workflow, id) + "/timeline", query: page(limit, cursor), into: &p})
-}

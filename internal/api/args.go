@@ -17,9 +17,10 @@ import (
 // route's parameters set mean something.
 type args struct {
 	limit         int
-	before        time.Time      // cursor of workflows
-	after         service.Cursor // cursor of other lists
-	seq           int64          // cursor of timelines and batch items
+	before        time.Time            // cursor of workflows
+	after         service.Cursor       // cursor of other lists
+	seq           int64                // cursor of timelines and batch items
+	timeline      service.ListTimeline // filters of a timeline
 	statuses      []chargehand.Status
 	phases        []chargehand.Phase
 	batch         chargehand.BatchID

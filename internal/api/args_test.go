@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"reflect"
 	"slices"
@@ -210,6 +211,25 @@ func TestBadFlags(t *testing.T) {
 		{path: pathB + "/items?cursor=-1"},
 		{path: pathB + "/items?cursor=99999999999999999999"},
 		{path: pathE + "/timeline?cursor=a"},
+		{path: pathE + "/timeline?reference="},
+		{path: pathE + "/timeline?reference=do/0/a"},
+		{path: pathE + "/timeline?reference=/do/0/a&reference=/do/~2"},
+		{path: pathE + "/timeline?reference=/do/%ff"},
+		{path: pathE + "/timeline?reference=/do%00"},
+		{path: pathE + "/timeline?reference=/0" + manyReferences(100)},
+		{path: pathE + "/timeline?under=a"},
+		{path: pathE + "/timeline?under=/~"},
+		{path: pathE + "/timeline?under=/a&under=/b"},
+		{path: pathE + "/timeline?phase=done"},
+		{path: pathE + "/timeline?phase=suspended"},
+		{path: pathE + "/timeline?after_seq=-1"},
+		{path: pathE + "/timeline?after_seq=1.5"},
+		{path: pathE + "/timeline?after_seq=99999999999999999999"},
+		{path: pathE + "/timeline?order=up"},
+		{path: pathE + "/timeline?order=asc&order=desc"},
+		{path: pathE + "/timeline?fields=output"},
+		{path: pathE + "/timeline?fields="},
+		{path: pathE + "/graph?format=svg"},
 	} {
 		wantProblem(t, q.to(s), 400, "invalid_parameter")
 	}
@@ -286,4 +306,13 @@ func TestWorkflowsByName(t *testing.T) {
 	for _, text := range []string{"default.", ".greet", "a.b.c", "default.gr%65et.", "a%2Fb.c", ".", "default", strings.Repeat("n", 64) + ".greet"} {
 		wantProblem(t, request{path: "/api/v1/workflows/" + text}.to(s), 404, "workflow_not_found")
 	}
+}
+
+// manyReferences are more parameters of that name.
+func manyReferences(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "&reference=/do/%d", i)
+	}
+	return b.String()
 }

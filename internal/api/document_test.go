@@ -259,7 +259,14 @@ var samples = map[string][]request{
 		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002", header: map[string]string{"If-None-Match": `"tag-1"`}},
 	},
 	"getTimelineById": {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/timeline?limit=1&cursor=0"}},
-	"followExecution": {{path: pathE + "/events?after=4"}, {path: pathE + "/events", header: map[string]string{"Last-Event-ID": "end"}}},
+	"getTimeline":     {{path: pathE + "/timeline?limit=5&cursor=3&reference=/do/0/a&under=/do/0&phase=running&after_seq=1&order=desc&fields=summary"}},
+	"getProgress":     {{path: pathE + "/progress"}},
+	"getProgressById": {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/progress"}},
+	"getExecutionGraph": {
+		{path: pathE + "/graph?format=json"}, {path: pathE + "/graph", header: map[string]string{"Accept": "text/vnd.mermaid"}},
+	},
+	"getExecutionGraphById": {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/graph?format=dot"}},
+	"followExecution":       {{path: pathE + "/events?after=4"}, {path: pathE + "/events", header: map[string]string{"Last-Event-ID": "end"}}},
 	"followExecutionById": {
 		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/events", header: map[string]string{"Last-Event-ID": "7"}},
 		{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/events", header: map[string]string{"Last-Event-ID": "end"}},
@@ -271,7 +278,6 @@ var samples = map[string][]request{
 	},
 	"cancelExecution":  {{method: "POST", path: pathE + "/cancel", body: `{"reason":"no more"}`}},
 	"retryExecution":   {{method: "POST", path: pathE + "/retry", body: `{"input":{"name":"Ada"},"version":"published"}`}, {method: "POST", path: pathE + "/retry?wait=1s"}},
-	"getTimeline":      {{path: pathE + "/timeline?limit=5&cursor=3"}},
 	"runBatch":         {{method: "POST", path: pathW + "/batch", body: `{"items":[{"a":1},{}],"concurrency":2}`, header: map[string]string{"Prefer": "wait=1"}}},
 	"listBatches":      {{path: pathW + "/batch?executions=page"}},
 	"getBatch":         {{path: pathB}, {path: pathB + "?executions=none"}, {path: pathB, header: map[string]string{"If-None-Match": "*"}}},

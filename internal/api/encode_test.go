@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -164,14 +165,22 @@ func TestStreamedBatch(t *testing.T) {
 
 // TestTimelinePage: the cursor is the last seq.
 func TestTimelinePage(t *testing.T) {
-	var limit int
-	var after int64
-	s := newServer(t, &fake{timeline: func(l int, a int64) (*service.TimelinePage, error) {
-		limit, after = l, a
+	var list service.ListTimeline
+	s := newServer(t, &fake{timeline: func(l service.ListTimeline) (*service.TimelinePage, error) {
+		list = l
 		return &service.TimelinePage{Next: 7}, nil
 	}})
 	a := request{path: pathE + "/timeline?limit=5&cursor=2"}.to(s)
-	if string(a.body) != `{"data":[],"cursor":"7","truncated":false}` || limit != 5 || after != 2 {
-		t.Errorf("%s, limit %d, after %d", a.body, limit, after)
+	if string(a.body) != `{"data":[],"cursor":"7","truncated":false}` || list.Limit != 5 || list.After != 2 {
+		t.Errorf("%s for %+v", a.body, list)
+	}
+	request{path: pathE + "/timeline?reference=/do/0/a&reference=/do/1/b~1c&under=/do&phase=running&phase=waiting&after_seq=9&order=desc&fields=summary"}.to(s)
+	list.Workflow, list.Execution, list.View = chargehand.WorkflowID{}, chargehand.ExecutionID{}, service.View{}
+	want := service.ListTimeline{
+		References: []string{"/do/0/a", "/do/1/b~1c"}, Under: "/do", Phases: []chargehand.Phase{chargehand.Running, chargehand.Waiting},
+		AfterSeq: 9, Descending: true, Summary: true, Limit: 100,
+	}
+	if !reflect.DeepEqual(list, want) {
+		t.Errorf("the filters are %+v, want %+v", list, want)
 	}
 }

@@ -94,11 +94,21 @@ func exampleOverview(failures failureGroups) overview {
 	}
 }
 
+// exampleExecutionGraph is the same with the state of the execution.
+func exampleExecutionGraph() *graph.Graph {
+	g := exampleGraph()
+	g.SetStates(map[string]*graph.NodeState{
+		"/do/0/confirm": {Phase: "completed", Counts: graph.PhaseCounts{Completed: 1}, LastSeq: 1, Attempts: 1},
+	})
+	return g
+}
+
 // examples makes all examples.
 func examples() map[reflect.Type]any {
 	created, updated := exampleTime("2026-01-31T09:30:00Z"), exampleTime("2026-01-31T09:31:00Z")
 	started, finished := exampleTime("2026-01-31T10:00:01Z"), exampleTime("2026-01-31T10:00:02Z")
 	expires := exampleTime("2026-01-31T11:00:00Z")
+	second := time.Second.Milliseconds()
 	workflow := Workflow{
 		ID: exampleID[chargehand.WorkflowID](exampleWorkflowID), Name: "order", Namespace: "shop", Title: "Take an order", Version: "1.0.0",
 		CreatedAt: created, UpdatedAt: updated,
@@ -219,8 +229,12 @@ func examples() map[reflect.Type]any {
 		retriedExecution{CreatedExecution: retried, NewerVersion: "1.1.0", NewerRevision: 1},
 		executionPage{Data: []Execution{failed, withoutOutput(execution)}, Cursor: &next},
 		timelinePage{Data: []timelineEntry{{
-			Seq: 1, Name: "confirm", Reference: "/do/0/confirm", Attempt: 1, Phase: "completed", StartedAt: started, FinishedAt: finished,
+			Seq: 1, Name: "confirm", Kind: "set", Reference: "/do/0/confirm", Iterations: []int{}, Attempt: 1, Phase: "completed", StartedAt: started, FinishedAt: finished,
 			Input: json.RawMessage(`{"item":"lamp"}`), Output: json.RawMessage(`{"confirmed":"lamp"}`),
+		}}},
+		executionProgress{Data: []taskProgress{{
+			Reference: "/do/0/confirm", Name: "confirm", Kind: "set", Phase: "completed", Counts: graph.PhaseCounts{Completed: 1}, Attempts: 1,
+			LastSeq: 1, MinDurationMs: &second, MeanDurationMs: &second, MaxDurationMs: &second,
 		}}},
 		batchPage{Data: []batch{withoutEntries(run)}},
 		batchItemPage{Data: entries},

@@ -163,13 +163,6 @@ func executionEndpoints() []endpoint {
 			serve: anywhere((*call).getExecution),
 		},
 		{
-			method: get, path: "/executions/{executionId}/timeline", id: "getTimelineById", tag: "Executions",
-			summary: "Get the timeline of an execution, whatever its workflow", about: "The same as under its workflow. Lifecycle events name this address.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, seqCursorParameter},
-			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
-			serve:   anywhere((*call).getTimeline),
-		},
-		{
 			method: post, path: one + "/cancel", id: "cancelExecution", tag: "Executions",
 			summary: "Cancel an execution", about: "The execution has ended when this answers.",
 			scopes: service.ScopeExecutionsManage, body: jsonBody(cancelBody{}, false), parameters: []*parameter{idempotencyParameter},
@@ -226,13 +219,6 @@ func executionEndpoints() []endpoint {
 			audits: []audit.Action{audit.ExecutionRetried},
 			change: "execution retried",
 			serve:  (*call).retryExecution,
-		},
-		{
-			method: get, path: one + "/timeline", id: "getTimeline", tag: "Executions",
-			summary: "Get the timeline of an execution", about: "One entry per run of a task, in the order in which they started.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, seqCursorParameter},
-			answers: []answer{{status: 200, about: "The timeline", view: timelinePage{}}},
-			serve:   (*call).getTimeline,
 		},
 	}
 }

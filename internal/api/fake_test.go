@@ -33,7 +33,7 @@ type fake struct {
 	getExecution    func(context.Context, service.View) (*service.Execution, error)
 	listExecutions  func(service.ListExecutions) (*service.ExecutionPage, error)
 	retryExecution  func(service.RetryExecution) (*service.Execution, bool, error)
-	timeline        func(limit int, after int64) (*service.TimelinePage, error)
+	timeline        func(list service.ListTimeline) (*service.TimelinePage, error)
 	createBatch     func(service.CreateBatch) (*service.Batch, bool, error)
 	entries         func(service.BatchEntries, func(*service.BatchEntry) error) (int, error)
 	uploadFile      func(service.UploadFile) (*service.File, bool, error)
@@ -434,21 +434,42 @@ func (f *fake) Follow(_ context.Context, _ *service.Principal, topics []service.
 	return f.followed(send, events...)
 }
 
-func (f *fake) Timeline(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, _ chargehand.ExecutionID, limit int, after int64, _ service.View) (*service.TimelinePage, error) {
+func (f *fake) Timeline(_ context.Context, _ *service.Principal, list service.ListTimeline) (*service.TimelinePage, error) {
 	if f.timeline != nil {
-		return f.timeline(limit, after)
+		return f.timeline(list)
 	}
 	return or(f, &service.TimelinePage{
 		Data: []service.TimelineEntry{
 			{
-				Seq: 1, Name: "a", Reference: "/do/0/a", Iteration: 2, Attempt: 1, Phase: chargehand.Faulted, StartedAt: moment0,
+				Seq: 1, Name: "a", Kind: "call", Reference: "/do/0/a", Iterations: []int{2}, Attempt: 1, Phase: chargehand.Faulted, StartedAt: moment0,
 				FinishedAt: moment0, Input: []byte("1.0"), Output: []byte("null"), Error: fixtureError(), Files: []service.Result{fixtureResult()},
 				Document: "sha256:0a",
 			},
-			{Seq: 2, Name: "b", Reference: "/do/1/b", Phase: chargehand.Running, StartedAt: moment0},
+			{
+				Seq: 2, Parent: 1, Name: "b", Kind: "run", Reference: "/do/1/b", Attempt: 1, Phase: chargehand.Waiting, StartedAt: moment0,
+				WaitingFor: &service.TaskWait{Kind: "child"}, Child: chargehand.ExecutionID{6: 0x70, 8: 0x80},
+			},
+			{
+				Seq: 3, Name: "c", Kind: "wait", Reference: "/do/2/c", Attempt: 1, Phase: chargehand.Waiting, StartedAt: moment0,
+				WaitingFor: &service.TaskWait{Kind: "timer", Until: moment0},
+			},
 		},
 		Next: 2, Truncated: true,
 	})
+}
+
+func (f *fake) Progress(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.ExecutionID) (*service.Progress, error) {
+	return or(f, &service.Progress{Data: []service.TaskProgress{
+		{
+			Reference: "/do/0/a", Name: "a", Kind: "call", Phase: chargehand.Faulted, Counts: graph.PhaseCounts{Faulted: 2}, FirstFailedSeq: 1, LastSeq: 2,
+			Attempts: 2, Ended: 2, MinMs: 1, MeanMs: 2, MaxMs: 3,
+		},
+		{Reference: "/do/1/b", Name: "b", Kind: "run", Phase: chargehand.Waiting, Counts: graph.PhaseCounts{Waiting: 1}, LastSeq: 3, Attempts: 1},
+	}})
+}
+
+func (f *fake) ExecutionGraph(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.ExecutionID) (*graph.Graph, error) {
+	return or(f, exampleExecutionGraph())
 }
 
 func (f *fake) CreateBatch(_ context.Context, _ *service.Principal, r service.CreateBatch) (*service.Batch, bool, error) {

@@ -20,7 +20,7 @@ const (
 // graphForms are the forms of a graph by the value of ?format=, with their media types.
 var graphForms = []struct{ name, media string }{{"json", "application/json"}, {"mermaid", mermaidMedia}, {"dot", dotMedia}}
 
-var graphParameters = []*parameter{
+var graphParameters = append([]*parameter{
 	{
 		name: "version", in: "query", about: "The graph of this version. Default: of the one that a start without a version runs.",
 		schema: versionParameter.schema, example: "1.0.0", read: versionParameter.read,
@@ -29,6 +29,10 @@ var graphParameters = []*parameter{
 		name: "revision", in: "query", about: "With version: the revision of it, from 1. Default: the newest one, drafts included.",
 		schema: revisionParameter.schema, example: 1, read: revisionParameter.read,
 	},
+}, graphFormParameters...)
+
+// graphFormParameters ask for a form of a graph.
+var graphFormParameters = []*parameter{
 	{
 		name: "Accept", in: "header", list: true, example: mermaidMedia,
 		about:  mermaidMedia + " or " + dotMedia + ": as a text in that language. Otherwise JSON.",
@@ -100,6 +104,11 @@ func (c *call) getWorkflowGraph() error {
 	if err != nil {
 		return err
 	}
+	return c.sendGraph(g)
+}
+
+// sendGraph sends a graph in the form that the request asks for.
+func (c *call) sendGraph(g *graph.Graph) error {
 	c.w.Header()["Vary"] = varyValue
 	switch c.args.graphAs {
 	case "mermaid":

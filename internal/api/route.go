@@ -98,6 +98,7 @@ func endpoints() []endpoint {
 		evaluateEndpoints(),
 		executionEndpoints(),
 		countEndpoints(),
+		timelineEndpoints(),
 		batchEndpoints(),
 		streamEndpoints(),
 		fileEndpoints(),

@@ -53,7 +53,9 @@ type Service interface {
 	Follow(ctx context.Context, p *service.Principal, topics []service.Topic, v service.View, send func([]service.StreamEvent) error) error
 	Evaluate(ctx context.Context, body value.Value) (value.Value, error)
 	Hold(ctx context.Context, p *service.Principal) (held context.Context, release func())
-	Timeline(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, limit int, after int64, v service.View) (*service.TimelinePage, error)
+	Timeline(ctx context.Context, p *service.Principal, list service.ListTimeline) (*service.TimelinePage, error)
+	Progress(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (*service.Progress, error)
+	ExecutionGraph(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (*graph.Graph, error)
 
 	CreateBatch(ctx context.Context, p *service.Principal, r service.CreateBatch) (*service.Batch, bool, error)
 	GetBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v service.View) (*service.Batch, error)

@@ -216,28 +216,6 @@ type result struct {
 	ExpiresAt   moment `json:"expires_at"`
 }
 
-type timelineEntry struct {
-	Seq        int64           `json:"seq"`
-	Name       string          `json:"name"`
-	Reference  string          `json:"reference" doc:"JSON pointer of the task in the definition."`
-	Iteration  int             `json:"iteration"`
-	Attempt    int             `json:"attempt"`
-	Phase      string          `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
-	StartedAt  moment          `json:"started_at"`
-	FinishedAt moment          `json:"finished_at,omitempty"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	Error      *executionError `json:"error,omitempty"`
-	Files      []result        `json:"files,omitempty" nullable:"false"`
-	Document   string          `json:"document_digest,omitempty" doc:"Digest, sha256:<hex>, of the OpenAPI or AsyncAPI document that the call used."`
-}
-
-type timelinePage struct {
-	Data      []timelineEntry `json:"data" nullable:"false"`
-	Cursor    *string         `json:"cursor" nullable:"true"`
-	Truncated bool            `json:"truncated" doc:"Older entries were dropped."`
-}
-
 type batch struct {
 	BatchID              chargehand.BatchID    `json:"batch_id" format:"uuid"`
 	ID                   chargehand.BatchID    `json:"id" format:"uuid" doc:"The same as batch_id."`

@@ -211,6 +211,7 @@ func testKeyWorkflows(t *testing.T, s *server, allowed string) {
 		{"GET", "/workflows/" + other, "", "workflow_not_found"}, {"POST", executions(other), "{}", "workflow_not_found"},
 		{"POST", batches(other), `{"items":[{}]}`, "workflow_not_found"}, {"GET", path, "", "execution_not_found"},
 		{"POST", path + "/cancel", "", "execution_not_found"}, {"GET", path + "/timeline", "", "execution_not_found"},
+		{"GET", path + "/progress", "", "execution_not_found"}, {"GET", path + "/graph", "", "execution_not_found"},
 		{"POST", path + "/retry", "", "execution_not_found"}, {"DELETE", "/workflows/" + other, "", "workflow_not_found"},
 		{"GET", batches(other) + "/" + text(batch.Object()["batch_id"]), "", "batch_not_found"},
 		{"GET", "/workflows/" + other + "/versions", "", "workflow_not_found"}, {"GET", executions(other), "", "workflow_not_found"},
@@ -250,7 +251,7 @@ func testKeyEnvironments(t *testing.T, s *server) {
 	path := begin(t, s, workflow, "{}")
 	batch := batches(workflow) + "/" + text(s.Do(t, "POST", batches(workflow), `{"items":[{}]}`).Object()["batch_id"])
 	file := "/files/" + text(s.Do(t, "POST", "/files?filename=a", "x", "Content-Type", "text/plain").Object()["id"])
-	for _, p := range []string{path, path + "/timeline", batch, batch + "/items", file, file + "/content"} {
+	for _, p := range []string{path, path + "/timeline", path + "/progress", path + "/graph", batch, batch + "/items", file, file + "/content"} {
 		wantStatus(t, s.Do(t, "GET", p, ""), 200)
 		if a := s.Do(t, "GET", p, "", "X-Api-Key", test); a.Status != 404 {
 			t.Errorf("the other environment reads %s: %d", p, a.Status)

@@ -30,7 +30,14 @@ func testLongTimeline(t *testing.T, s *server) {
 	if first["truncated"] != true {
 		t.Errorf("12,001 entries are not truncated: %v", first["truncated"])
 	}
+	progress := list(s.Do(t, "GET", path+"/progress", "").Object()["data"])
+	if len(progress) != 2 || fields(fields(progress[1])["counts"])["completed"] != 12_000 || fields(progress[1])["last_seq"] != 12_001 {
+		t.Errorf("the tasks are counted as %v", progress)
+	}
 	entries := walk(t, s, path+"/timeline", 100)
+	if entries[0]["name"] != "each" || entries[0]["seq"] != 1 {
+		t.Errorf("the loop is not in the timeline: it begins with %v", entries[0])
+	}
 	last := entries[len(entries)-1]
 	if len(entries) > 10_100 || len(entries) < 9_900 || last["iteration"] != 11_999 {
 		t.Errorf("%d entries, the last of iteration %v", len(entries), last["iteration"])

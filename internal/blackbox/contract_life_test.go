@@ -2,6 +2,7 @@ package blackbox_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,7 @@ func testRetry(t *testing.T, s *server) {
 var entryOfTimeline = shape{
 	"seq": isCount, "name": isText, "reference": isText, "iteration": isCount, "attempt": isCount, "phase": executionPhase,
 	"started_at": isMoment, "finished_at?": isMoment, "input?": isAny, "output?": isAny, "error?": isObject, "files?": isList,
+	"parent_seq?": isCount, "kind": isText, "iterations": isList, "waiting_for?": isObject, "child_execution_id?": isText,
 }
 
 // testTimeline: one entry per task that started, composite ones too, by seq.
@@ -259,13 +261,20 @@ func testTimeline(t *testing.T, s *server) {
 		entries = walk(t, s, path+"/timeline", 100)
 		return len(entries) > 0 && entries[len(entries)-1]["name"] == "last"
 	})
-	var got []string
+	var got, nesting []string
 	for i, e := range entries {
 		entryOfTimeline.verify(t, "entry", e)
 		if i > 0 && fmt.Sprintf("%09d", e["seq"]) <= fmt.Sprintf("%09d", entries[i-1]["seq"]) {
 			t.Errorf("seq %v after %v", e["seq"], entries[i-1]["seq"])
 		}
 		got = append(got, fmt.Sprintf("%s %d %d %s", e["reference"], e["iteration"], e["attempt"], e["phase"]))
+		nesting = append(nesting, fmt.Sprint(e["kind"], " ", e["parent_seq"], " ", e["iterations"]))
+	}
+	nestings := []string{
+		"do <nil> []", "set 1 []", "for <nil> []", "set 3 [0]", "set 3 [1]", "try <nil> []", "raise 6 []", "raise 6 []", "raise 6 []", "set 6 []", "wait <nil> []",
+	}
+	if !slices.Equal(nesting, nestings) {
+		t.Errorf("kinds, parents and iterations are\n%s\nwant\n%s", strings.Join(nesting, "\n"), strings.Join(nestings, "\n"))
 	}
 	want := []string{
 		"/do/0/outer 0 0 completed", "/do/0/outer/do/0/inner 0 0 completed", "/do/2/each 0 0 completed", "/do/2/each/do/0/body 0 0 completed",
@@ -290,10 +299,77 @@ func testTimeline(t *testing.T, s *server) {
 	if risky := entries[6]; text(fields(risky["error"])["type"]) != "https://example.com/r" || fields(risky["error"])["instance"] != risky["reference"] {
 		t.Errorf("the error of a task: %v", risky["error"])
 	}
+	if wait := fields(entries[len(entries)-1]["waiting_for"]); wait["kind"] != "timer" || !isMoment(wait["until"]) {
+		t.Errorf("the last task waits for %v", wait)
+	}
+	testTimelineFilters(t, s, path)
 	wantStatus(t, s.Do(t, "POST", path+"/cancel", ""), 202)
 	ended := walk(t, s, path+"/timeline", 100)
 	if last := ended[len(ended)-1]; len(ended) != len(entries) || last["phase"] != "cancelled" || last["finished_at"] == nil {
 		t.Errorf("after the cancellation: %v", ended[len(ended)-1])
+	}
+}
+
+// testTimelineFilters: the parameters of a timeline, the counts of its tasks, and its graph, while it runs.
+func testTimelineFilters(t *testing.T, s *server, path string) {
+	for query, want := range map[string]string{
+		"?reference=/do/3/attempt/try/0/risky":        "7 8 9",
+		"?reference=/do/2/each&reference=/do/4/last":  "3 11",
+		"?under=/do/2/each":                           "3 4 5",
+		"?under=/do/3":                                "6 7 8 9 10",
+		"?phase=waiting":                              "11",
+		"?phase=faulted&after_seq=7":                  "8 9",
+		"?order=desc&limit=2":                         "11 10",
+		"?order=desc&limit=2&cursor=10":               "9 8",
+		"?under=/do/2/each&order=desc&fields=summary": "5 4 3",
+		"?reference=/do/9&phase=completed":            "",
+	} {
+		a := s.Do(t, "GET", path+"/timeline"+query, "")
+		wantStatus(t, a, 200)
+		var seqs []string
+		for _, e := range list(a.Object()["data"]) {
+			seqs = append(seqs, fmt.Sprint(fields(e)["seq"]))
+			if _, has := fields(e)["input"]; has == strings.Contains(query, "summary") {
+				t.Errorf("%s: %v", query, e)
+			}
+		}
+		if got := strings.Join(seqs, " "); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	a := s.Do(t, "GET", path+"/progress", "")
+	wantStatus(t, a, 200)
+	var rows []string
+	for _, row := range list(a.Object()["data"]) {
+		p := fields(row)
+		n := fields(p["counts"])
+		rows = append(rows, fmt.Sprint(p["reference"], " ", p["kind"], " ", p["phase"], " ", n["completed"], n["faulted"], n["waiting"], n["running"], n["cancelled"],
+			" first ", p["first_failed_seq"], " last ", p["last_seq"], " attempts ", p["attempts"]))
+	}
+	want := []string{
+		"/do/0/outer do completed 1 0 0 0 0 first <nil> last 1 attempts 1",
+		"/do/0/outer/do/0/inner set completed 1 0 0 0 0 first <nil> last 2 attempts 1",
+		"/do/2/each for completed 1 0 0 0 0 first <nil> last 3 attempts 1",
+		"/do/2/each/do/0/body set completed 2 0 0 0 0 first <nil> last 5 attempts 1",
+		"/do/3/attempt try completed 1 0 0 0 0 first <nil> last 6 attempts 1",
+		"/do/3/attempt/try/0/risky raise faulted 0 3 0 0 0 first 7 last 9 attempts 3",
+		"/do/3/attempt/catch/do/0/handler set completed 1 0 0 0 0 first <nil> last 10 attempts 1",
+		"/do/4/last wait waiting 0 0 1 0 0 first <nil> last 11 attempts 1",
+	}
+	slices.Sort(rows)
+	slices.Sort(want)
+	if !slices.Equal(rows, want) {
+		t.Errorf("progress\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
+	}
+	for format, part := range map[string]string{"json": `"first_failed_seq":7`, "mermaid": "3 faulted, attempt 3", "dot": "fillcolor"} {
+		if a := s.Do(t, "GET", path+"/graph?format="+format, ""); a.Status != 200 || !strings.Contains(string(a.Body), part) {
+			t.Errorf("the graph as %s: %d %s", format, a.Status, a.Body)
+		}
+	}
+	for _, query := range []string{"?reference=do", "?under=/~", "?phase=done", "?after_seq=-1", "?order=up", "?fields=input", "?iteration=1"} {
+		if a := s.Do(t, "GET", path+"/timeline"+query, ""); a.Status != 400 {
+			t.Errorf("%s: %d %s", query, a.Status, a.Body)
+		}
 	}
 }
 

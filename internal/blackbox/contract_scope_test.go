@@ -38,6 +38,8 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/workflows/W/executions/E/resume", "executions:manage", ""},
 	{"DELETE", "/workflows/W/executions/E", "executions:manage", ""},
 	{"GET", "/workflows/W/executions/E/timeline", "executions:read", ""},
+	{"GET", "/workflows/W/executions/E/progress", "executions:read", ""},
+	{"GET", "/workflows/W/executions/E/graph", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/events", "executions:read", ""},
 	{"GET", "/executions/E/events", "executions:read", ""},
 	{"GET", "/workflows/W/batch/B/events", "executions:read", ""},

@@ -98,7 +98,7 @@ func followToTheEnd(t *testing.T, api *client.Client, e *client.Execution) {
 	}
 	entries := 0
 	for cursor := ""; ; {
-		page, err := api.Timeline(t.Context(), e.WorkflowID, e.ID, 100, cursor)
+		page, err := api.Timeline(t.Context(), e.WorkflowID, e.ID, client.TimelineFilter{}, 100, cursor)
 		if err != nil {
 			t.Error(err)
 			return

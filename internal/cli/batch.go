@@ -141,15 +141,13 @@ func (s *sampler) task(ctx context.Context, b *client.Batch) string {
 	if err != nil || len(page.Data) == 0 {
 		return ""
 	}
-	timeline, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.TimelineEntry], error) {
-		p, err := s.api.Timeline(ctx, b.WorkflowID, page.Data[0].ExecutionID, limit, cursor)
-		return &p.Page, err
-	}, allRows, "")
-	if err != nil || len(timeline) == 0 {
+	// The last task that started is the innermost one: what it is in has started before.
+	newest := client.TimelineFilter{Descending: true, Summary: true}
+	timeline, err := s.api.Timeline(ctx, b.WorkflowID, page.Data[0].ExecutionID, newest, 1, "")
+	if err != nil || len(timeline.Data) == 0 {
 		return ""
 	}
-	// The last task that started is the innermost one: what it is in has started before.
-	t := timeline[len(timeline)-1]
+	t := timeline.Data[0]
 	s.text = fmt.Sprintf("item %d: %s", page.Data[0].Index, printable(t.Name))
 	switch {
 	case t.FinishedAt != nil && t.Phase == "faulted":

@@ -25,7 +25,12 @@ var commandExamples = map[string]string{
 	"chargehand executions watch": `  chargehand executions watch 5065ba04`,
 	"chargehand executions timeline": `  chargehand executions timeline 5065ba04
   chargehand executions timeline 5065ba04 --watch
+  chargehand executions timeline 5065ba04 --under /do/0/each --phase faulted
   chargehand executions timeline 5065ba04 -o json`,
+	"chargehand executions progress": `  chargehand executions progress 5065ba04
+  chargehand executions progress 5065ba04 -o json`,
+	"chargehand executions graph": `  chargehand executions graph 5065ba04
+  chargehand executions graph 5065ba04 --format dot | dot -Tsvg > execution.svg`,
 	"chargehand executions cancel":  `  chargehand executions cancel 5065ba04`,
 	"chargehand executions delete":  `  chargehand executions delete 5065ba04 --yes`,
 	"chargehand executions resume":  `  chargehand executions resume 5065ba04`,

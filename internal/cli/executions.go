@@ -21,7 +21,8 @@ var (
 func newExecutions(con console) *cobra.Command {
 	c := &connection{console: con}
 	return group("executions", "List, count, read, watch, cancel and retry executions",
-		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsCount(), c.executionsFailures(),
+		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsProgress(), c.executionsGraph(),
+		c.executionsCount(), c.executionsFailures(),
 		c.executionsCancel(), c.executionsSuspend(),
 		c.executionsResume(), c.executionsRetry(), c.executionsDelete())
 }
@@ -214,51 +215,6 @@ func (c *connection) executionsWatch() *cobra.Command {
 	return c.verb("watch EXECUTION", "Follow an execution to its end, as run does", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
 		return c.follow(ctx, api, e, false, saving{})
 	}))
-}
-
-func (c *connection) executionsTimeline() *cobra.Command {
-	return newList(c, listing[client.TimelineEntry]{
-		use: "timeline EXECUTION", short: "Show the tasks of an execution in order of start", args: exactArgs(1), limit: 1000,
-		columns: "SEQ> TASK~ REFERENCE* PHASE ATTEMPT> ITERATION*> STARTED TOOK> ERROR~",
-		key:     func(t *client.TimelineEntry) string { return fmt.Sprint(t.Seq) },
-		row: func(t *client.TimelineEntry) []string {
-			fault, started := "", ""
-			if t.Error != nil {
-				fault = faultText(t.Error)
-			}
-			if t.StartedAt != nil {
-				started = t.StartedAt.UTC().Format("15:04:05.000Z")
-			}
-			if c.output == formatWide {
-				started = c.when(t.StartedAt)
-			}
-			milliseconds := "-"
-			if t.StartedAt != nil && t.FinishedAt != nil {
-				milliseconds = fmt.Sprintf("%d ms", t.FinishedAt.Sub(*t.StartedAt).Milliseconds())
-			}
-			iteration, task := "-", taskPath(t.Reference)
-			if t.Iteration != nil {
-				iteration = fmt.Sprint(*t.Iteration)
-			}
-			if t.Iteration != nil && *t.Iteration > 0 {
-				task += "[" + iteration + "]"
-			}
-			return []string{fmt.Sprint(t.Seq), task, t.Reference, t.Phase, fmt.Sprint(t.Attempt), iteration, started, milliseconds, fault}
-		},
-		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.TimelineEntry], error) {
-			e, err := findExecution(ctx, api, args[0])
-			if err != nil {
-				return nil, err
-			}
-			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.TimelineEntry], error) {
-				p, err := api.Timeline(ctx, e.WorkflowID, e.ID, limit, cursor)
-				if p.Truncated {
-					fmt.Fprintln(c.err, "older tasks are no longer in the timeline")
-				}
-				return &p.Page, err
-			}, nil
-		},
-	})
 }
 
 // taskPath is the names in a reference: /do/1/pay/try/0/call is pay/call.

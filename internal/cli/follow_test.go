@@ -98,22 +98,13 @@ func TestPolicyOf(t *testing.T) {
 		return fmt.Appendf(nil, `{"use":{"retries":{"slow":{"delay":{"minutes":1},"backoff":{"linear":{}},"limit":{"attempt":{"count":2}}}}},
 			"do":[{"a":{"try":[],"catch":{"retry":%s}}}]}`, retry)
 	}
-	for retry, want := range map[string]struct {
-		attempts int
-		second   time.Duration
-		exact    bool
-	}{
-		`{"delay":{"seconds":2},"backoff":{"exponential":{}},"limit":{"attempt":{"count":3}}}`: {4, 4 * time.Second, true},
-		`{"delay":"PT5S"}`:    {0, 5 * time.Second, true},
-		`"slow"`:              {3, 2 * time.Minute, true},
-		`{"delay":"${ .x }"}`: {0, 0, false},
-		`{"delay":{"hours":2},"backoff":{"exponential":{}}}`:                         {0, 2 * time.Hour, true},
-		`{"delay":{"seconds":1},"jitter":{"from":{"seconds":0},"to":{"seconds":1}}}`: {0, time.Second, false},
+	for retry, want := range map[string]int{
+		`{"delay":{"seconds":2},"limit":{"attempt":{"count":3}}}`: 4,
+		`{"delay":"PT5S"}`: 0,
+		`"slow"`:           3,
 	} {
-		policy, ok := policyOf(definition(retry), "/do/0/a")
-		second, exact := policy.next(2)
-		if !ok || policy.attempts != want.attempts || exact != want.exact || second != want.second {
-			t.Errorf("%s: %+v %v, then %v %v", retry, policy, ok, second, exact)
+		if policy, ok := policyOf(definition(retry), "/do/0/a"); !ok || policy.attempts != want {
+			t.Errorf("%s: %+v %v", retry, policy, ok)
 		}
 	}
 	for _, reference := range []string{"/do/1/a", "/do/0/b", "/nothing", ""} {

@@ -64,7 +64,7 @@ func (p *progress) update(ctx context.Context, final bool) {
 		cursor = fmt.Sprint(p.entries[from-1].Seq)
 	}
 	for {
-		page, err := p.api.Timeline(ctx, p.execution.WorkflowID, p.execution.ID, maxPage, cursor)
+		page, err := p.api.Timeline(ctx, p.execution.WorkflowID, p.execution.ID, client.TimelineFilter{Summary: true}, maxPage, cursor)
 		if err != nil {
 			return
 		}
@@ -86,11 +86,10 @@ func (p *progress) take(e *client.TimelineEntry) {
 		return
 	}
 	t := &shownTask{TimelineEntry: *e}
-	for i := len(p.entries) - 1; i >= 0; i-- {
-		if over := p.entries[i]; strings.HasPrefix(e.Reference, over.Reference+"/") {
-			t.parent, t.depth, over.children = over, over.depth+1, true
-			break
-		}
+	bySeq := func(t *shownTask, seq int) int { return t.Seq - seq }
+	if over, found := slices.BinarySearchFunc(p.entries, e.ParentSeq, bySeq); found {
+		above := p.entries[over]
+		t.parent, t.depth, above.children = above, above.depth+1, true
 	}
 	p.entries = slices.Insert(p.entries, at, t)
 }
@@ -174,8 +173,12 @@ func (p *progress) taskLine(ctx context.Context, t *shownTask, state, took strin
 // taskName is the name of a task with its iteration and, from the second one on, its attempt.
 func (p *progress) taskName(ctx context.Context, t *shownTask) string {
 	name := printable(t.Name)
-	if t.Iteration != nil && *t.Iteration > 0 {
-		name += fmt.Sprintf("[%d]", *t.Iteration)
+	around := 0 // loops around the task that this one is a part of
+	if t.parent != nil {
+		around = len(t.parent.Iterations)
+	}
+	if n := len(t.Iterations); n > around {
+		name += fmt.Sprintf("[%d]", t.Iterations[n-1])
 	}
 	attempts := 0
 	if t.parent != nil && (t.Attempt > 1 || t.Phase == "faulted") {
@@ -211,7 +214,7 @@ func (p *progress) showRunning(ctx context.Context, running []*shownTask) {
 		if failed == nil {
 			name, since := p.taskName(ctx, t), t.StartedAt
 			if t.Phase == "waiting" {
-				name += " (waiting)"
+				name += " (" + waitText(t.WaitingFor) + ")"
 			}
 			texts = append(texts, func() string { return name + " " + elapsed(since) })
 			continue
@@ -221,11 +224,12 @@ func (p *progress) showRunning(ctx context.Context, running []*shownTask) {
 		if policy.attempts > 0 {
 			text += fmt.Sprintf(" of %d", policy.attempts)
 		}
-		delay, exact := policy.next(failed.Attempt)
-		due := failed.FinishedAt.Add(delay)
+		wait := t.WaitingFor
 		texts = append(texts, func() string {
-			if left := time.Until(due); exact && left > 0 {
-				return fmt.Sprintf("%s, next in %d s", text, int(left.Seconds()+0.999))
+			if wait != nil && wait.Until != nil {
+				if left := time.Until(*wait.Until); left > 0 {
+					return fmt.Sprintf("%s, next in %d s", text, int(left.Seconds()+0.999))
+				}
 			}
 			return text + " comes next"
 		})

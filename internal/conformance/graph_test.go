@@ -3,8 +3,10 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/chargehand/chargehand/internal/graph"
 )
@@ -27,7 +29,9 @@ func (s *scenario) followsGraph() error {
 	for i := range g.Nodes {
 		nodes[g.Nodes[i].ID] = &g.Nodes[i]
 	}
-	for _, l := range g.Scopes {
+	owners := map[string]*graph.Scope{}
+	for i, l := range g.Scopes {
+		owners[l.ID] = &g.Scopes[i]
 		if len(l.Nodes) > 0 {
 			first[l.ID] = l.Nodes[0]
 		}
@@ -65,15 +69,19 @@ func (s *scenario) followsGraph() error {
 		}
 		return may, leaves
 	}
-	before := map[string]string{} // the task that started last, by the list and its iteration
-	ended := false                // a task that ran may have completed the workflow from within
+	if err := s.nests(nodes, owners); err != nil {
+		return err
+	}
+	// before is the task that started last, by the list and the entry, iteration and attempt that it is a part of.
+	before := map[string]string{}
+	ended := false // a task that ran may have completed the workflow from within
 	for _, entry := range s.timeline {
 		reference, _ := entry["reference"].(string)
 		n := nodes[reference]
 		if n == nil {
 			return fmt.Errorf("%s ran and is not in the graph", reference)
 		}
-		run := n.Scope + fmt.Sprint(entry["iterations"])
+		run := n.Scope + fmt.Sprint(entry["iterations"], entry["parent_seq"], entry["attempt"])
 		if may, _ := next(before[run], n.Scope); !may[reference] {
 			return fmt.Errorf("%s ran after %q, and no edge of the graph leads there", reference, before[run])
 		}
@@ -82,8 +90,102 @@ func (s *scenario) followsGraph() error {
 			ended = ended || e.Leaves == graph.LeavesWorkflow
 		}
 	}
-	if _, leaves := next(before["/do"+fmt.Sprint(nil)], "/do"); s.execution["phase"] == "completed" && !leaves && !ended {
-		return fmt.Errorf("the workflow was completed after %q, and no edge of the graph leaves there", before["/do"+fmt.Sprint(nil)])
+	last := before["/do"+fmt.Sprint([]any{}, nil, 1)]
+	if _, leaves := next(last, "/do"); s.execution["phase"] == "completed" && !leaves && !ended {
+		return fmt.Errorf("the workflow was completed after %q, and no edge of the graph leaves there", last)
+	}
+	return s.isCounted()
+}
+
+// nests holds kinds, parents and iterations against the graph. A task is a part of the node that holds its list; the
+// body of a function is a part of the call, and a task of an extension of the task that it extends.
+func (s *scenario) nests(nodes map[string]*graph.Node, owners map[string]*graph.Scope) error {
+	entries := map[int]map[string]any{}
+	for _, entry := range s.timeline {
+		seq, _ := entry["seq"].(int)
+		parent, _ := entry["parent_seq"].(int)
+		reference, _ := entry["reference"].(string)
+		iterations, isList := entry["iterations"].([]any)
+		entries[seq] = entry
+		n, above := nodes[reference], entries[parent]
+		if n == nil || entry["kind"] != n.Kind || !isList || (above == nil) != (parent == 0) || parent >= seq {
+			return fmt.Errorf("entry %d of %s does not fit its node: %v", seq, reference, entry)
+		}
+		var around *graph.Node
+		var outer []any
+		if above != nil {
+			over, _ := above["reference"].(string)
+			around = nodes[over]
+			outer, _ = above["iterations"].([]any)
+		}
+		scope := owners[n.Scope]
+		fits := false
+		switch {
+		case scope.Owner != nil && nodes[*scope.Owner].Scope == *scope.Owner:
+			// It is in the body of a function, for which the call stands.
+			fits = around != nil && around.Function != ""
+		case scope.Owner != nil:
+			fits = around != nil && around.ID == *scope.Owner
+		case scope.Role == graph.Before || scope.Role == graph.After:
+			fits = around != nil
+		default:
+			fits = above == nil
+		}
+		if !fits {
+			return fmt.Errorf("entry %d of %s is a part of %v", seq, reference, above)
+		}
+		extra := len(iterations) - len(outer)
+		if extra < 0 || extra > 1 || !slices.Equal(iterations[:len(outer)], outer) {
+			return fmt.Errorf("entry %d of %s has the iterations %v within %v", seq, reference, iterations, outer)
+		}
+		if loops := around != nil && around.Kind == "for" && scope.Owner != nil; loops != (extra == 1) && (loops || around == nil) {
+			return fmt.Errorf("entry %d of %s has the iterations %v in %v", seq, reference, iterations, around)
+		}
+		if extra == 1 && iterations[len(outer)] != entry["iteration"] {
+			return fmt.Errorf("entry %d of %s has the iteration %v", seq, reference, entry["iteration"])
+		}
+		if entry["waiting_for"] != nil {
+			return fmt.Errorf("entry %d of %s waits after the end: %v", seq, reference, entry["waiting_for"])
+		}
+	}
+	return nil
+}
+
+// isCounted compares the progress with the timeline.
+func (s *scenario) isCounted() error {
+	want := map[string]string{}
+	numbers := map[string]map[string]int{}
+	for _, entry := range s.timeline {
+		reference, _ := entry["reference"].(string)
+		phase, _ := entry["phase"].(string)
+		if numbers[reference] == nil {
+			numbers[reference] = map[string]int{}
+		}
+		n := numbers[reference]
+		n[phase]++
+		seq, _ := entry["seq"].(int)
+		if phase == "faulted" && n["first"] == 0 {
+			n["first"] = seq
+		}
+		attempt, _ := entry["attempt"].(int)
+		n["last"], n["attempts"] = seq, max(n["attempts"], attempt)
+		want[reference] = fmt.Sprint(n["completed"], n["faulted"], n["cancelled"], n["running"], n["waiting"], n["first"], n["last"], n["attempts"])
+	}
+	a, err := s.host.Try(http.MethodGet, s.path()+"/progress", "")
+	if err != nil {
+		return err
+	}
+	got := map[string]string{}
+	rows, _ := a.Object()["data"].([]any)
+	for _, r := range rows {
+		row, _ := r.(map[string]any)
+		n, _ := row["counts"].(map[string]any)
+		first, _ := row["first_failed_seq"].(int)
+		reference, _ := row["reference"].(string)
+		got[reference] = fmt.Sprint(n["completed"], n["faulted"], n["cancelled"], n["running"], n["waiting"], first, row["last_seq"], row["attempts"])
+	}
+	if a.Status != http.StatusOK || len(rows) != len(want) || !maps.Equal(got, want) {
+		return fmt.Errorf("progress is %d %v, want %v", a.Status, got, want)
 	}
 	return nil
 }

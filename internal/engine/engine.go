@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -116,7 +115,10 @@ type Engine interface {
 
 	// Timeline returns the entries of an execution, running or ended, by Seq, and whether
 	// older ones were dropped.
-	Timeline(ctx context.Context, executionNo int64) (entries []machine.Entry, truncated bool, err error)
+	Timeline(ctx context.Context, executionNo int64) (*Timeline, error)
+	// Progress counts the tasks of an execution, running or ended. It counts all that have started, also those that
+	// the timeline does not hold any more.
+	Progress(ctx context.Context, executionNo int64) (*Progress, error)
 
 	// Ready reports whether recovery is done and events are being processed.
 	Ready() bool

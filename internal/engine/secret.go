@@ -338,9 +338,10 @@ func (s *Secrets) RedactFault(f *machine.Fault) *machine.Fault {
 	return &redacted
 }
 
-// EncodeTimeline encodes entries of the timeline without secrets, as a chunk (machine.EncodeTimeline).
-func (s *Secrets) EncodeTimeline(entries []machine.Entry, known ...value.Value) []byte {
-	return machine.EncodeTimeline(nil, s.RedactEntries(entries), known...)
+// EncodeTimeline encodes entries of the timeline without secrets, as a chunk (machine.EncodeTimeline). Only the last
+// chunk of an execution has the tally of those before it.
+func (s *Secrets) EncodeTimeline(entries []machine.Entry, tally machine.Tally, known ...value.Value) []byte {
+	return machine.EncodeTimeline(nil, s.RedactEntries(entries), tally, known...)
 }
 
 // RedactEntries is Redact for entries of the timeline. Names of tasks and references come from
@@ -353,6 +354,9 @@ func (s *Secrets) RedactEntries(entries []machine.Entry) []machine.Entry {
 	for i := range redacted {
 		e := &redacted[i]
 		e.Input, e.Output, e.Fault = r.Value(e.Input), r.Value(e.Output), s.RedactFault(e.Fault)
+		if w := e.Wait; w != nil && w.Filter != "" {
+			e.Wait = &machine.Wait{Kind: w.Kind, UntilMs: w.UntilMs, Filter: r.Text(w.Filter)}
+		}
 		for n, file := range e.Files {
 			if name := r.Text(file.Name); name != file.Name {
 				if &e.Files[0] == &entries[i].Files[0] {

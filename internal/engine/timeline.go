@@ -24,10 +24,15 @@ type StoredTimeline struct {
 
 // ReadTimeline reads the stored timeline of an execution.
 func ReadTimeline(r *store.Reader, no int64) (t StoredTimeline, err error) {
-	if t.Row, err = r.ExecutionByNo(no); err != nil {
-		return t, err
+	if t, err = ReadTimelineEnd(r, no); err == nil {
+		t.Chunks, err = r.TimelineChunks(no)
 	}
-	if t.Chunks, err = r.TimelineChunks(no); err != nil || t.Row.State != store.StateEnded {
+	return t, err
+}
+
+// ReadTimelineEnd is ReadTimeline without the chunks before the last one.
+func ReadTimelineEnd(r *store.Reader, no int64) (t StoredTimeline, err error) {
+	if t.Row, err = r.ExecutionByNo(no); err != nil || t.Row.State != store.StateEnded {
 		return t, err
 	}
 	outcome, err := r.Outcome(no)
@@ -35,46 +40,131 @@ func ReadTimeline(r *store.Reader, no int64) (t StoredTimeline, err error) {
 	return t, err
 }
 
-// Entries joins the chunks in the order in which their entries were taken, and live entries, which no chunk holds.
-// truncated: some are missing, because only the newest are kept, or because a chunk cannot be opened.
-func (t *StoredTimeline) Entries(
-	ctx context.Context, blobs Blobs, log *slog.Logger, p *plan.Plan, secrets *Secrets, live []machine.Entry,
-) (entries []machine.Entry, truncated bool, err error) {
-	input, err := ReadInput(ctx, blobs, &t.Row)
+// Timeline is what there is of the timeline of an execution.
+type Timeline struct {
+	Records   []machine.Record // by Seq
+	Truncated bool             // some are missing: only the newest are kept, or a chunk cannot be opened
+
+	known  [2]value.Value // input and output of the execution, to which records refer
+	loaded [2]bool
+	load   func(ctx context.Context, number int) (value.Value, error)
+}
+
+// Values are the input and the output of a record as JSON.
+func (t *Timeline) Values(ctx context.Context, r *machine.Record) (input, output []byte, err error) {
+	for n := range t.known {
+		if t.loaded[n] || !r.UsesKnown(n) {
+			continue
+		}
+		if t.known[n], err = t.load(ctx, n); err != nil {
+			return nil, nil, err
+		}
+		t.loaded[n] = true
+	}
+	input, output = r.Values(t.known[:]...)
+	return input, output, nil
+}
+
+// Progress counts the tasks of an execution.
+type Progress struct {
+	Plan      *plan.Plan // nil: the execution has not started
+	Tasks     []machine.TaskTally
+	Truncated bool // some entries are not counted, because the engine had to fail the execution
+}
+
+// chunks are the decoded parts of a stored timeline.
+type chunks struct {
+	parts [][]machine.Record
+	last  []machine.Record
+	tally machine.Tally // of what came before the last part
+	lost  bool
+}
+
+func (t *StoredTimeline) decodeLast(p *plan.Plan) (c chunks, err error) {
+	if t.Last == nil {
+		return c, nil
+	}
+	known := 1
+	if t.Row.Status == chargehand.Finished {
+		known = 2
+	}
+	c.last, c.tally, err = machine.DecodeTimeline(p, t.Last, known)
+	return c, err
+}
+
+// decode decodes the chunks. One that cannot be opened is left out.
+func (t *StoredTimeline) decode(log *slog.Logger, p *plan.Plan, secrets *Secrets) (chunks, error) {
+	c, err := t.decodeLast(p)
 	if err != nil {
-		return nil, false, err
+		return c, err
 	}
-	parts := make([][]machine.Entry, 0, len(t.Chunks)+2)
-	decode := func(chunk []byte, known ...value.Value) error {
-		entries, err := machine.DecodeTimeline(p, chunk, known...)
-		parts = append(parts, entries)
-		return err
-	}
-	lost := false
 	for _, sealed := range t.Chunks {
 		chunk, err := secrets.Open(SealedTimeline, sealed)
 		if err != nil {
 			log.Error("a part of a timeline cannot be opened", "execution", t.Row.ID, "error", err)
-			lost = true
+			c.lost = true
 			continue
 		}
-		if err := decode(chunk, input); err != nil {
-			return nil, false, err
+		records, _, err := machine.DecodeTimeline(p, chunk, 1)
+		if err != nil {
+			return c, err
 		}
+		c.parts = append(c.parts, records)
 	}
-	if t.Last != nil {
-		known := []value.Value{input}
-		if t.Row.Status == chargehand.Finished {
-			output, err := readValue(ctx, blobs, t.output, "output")
-			if err != nil {
-				return nil, false, err
-			}
-			known = append(known, output)
-		}
-		if err := decode(t.Last, known...); err != nil {
-			return nil, false, err
-		}
+	c.parts = append(c.parts, c.last)
+	return c, nil
+}
+
+// Timeline joins the chunks in the order in which their entries were taken, and live entries, which no chunk holds.
+func (t *StoredTimeline) Timeline(
+	blobs Blobs, log *slog.Logger, p *plan.Plan, secrets *Secrets, live []machine.Entry,
+) (*Timeline, error) {
+	c, err := t.decode(log, p, secrets)
+	if err != nil {
+		return nil, err
 	}
-	entries, truncated = machine.MergeTimeline(append(parts, live)...)
-	return entries, truncated || lost, nil
+	joined := &Timeline{load: func(ctx context.Context, number int) (value.Value, error) {
+		if number == 0 {
+			return ReadInput(ctx, blobs, &t.Row)
+		}
+		return readValue(ctx, blobs, t.output, "output")
+	}}
+	joined.Records, joined.Truncated = machine.MergeTimeline(append(c.parts, machine.RecordsOf(live))...)
+	joined.Truncated = joined.Truncated || c.lost
+	return joined, nil
+}
+
+// Progress counts what the last chunk holds and what it says about those before it. Only if it says nothing, because
+// the engine had to fail the execution, the others are read.
+func (t *StoredTimeline) Progress(r *store.Reader, log *slog.Logger, p *plan.Plan, secrets *Secrets) (*Progress, error) {
+	c, err := t.decodeLast(p)
+	if err != nil {
+		return nil, err
+	}
+	if !c.tally.Empty() {
+		return progressOf(p, c.tally, c.last), nil
+	}
+	if t.Chunks, err = r.TimelineChunks(t.Row.No); err != nil {
+		return nil, err
+	}
+	if len(t.Chunks) == 0 { // the last one has them all, also more than a timeline shows
+		return progressOf(p, c.tally, c.last), nil
+	}
+	if c, err = t.decode(log, p, secrets); err != nil {
+		return nil, err
+	}
+	records, truncated := machine.MergeTimeline(c.parts...)
+	progress := progressOf(p, c.tally, records)
+	progress.Truncated = truncated || c.lost
+	return progress, nil
+}
+
+// LiveProgress counts the tasks of a machine.
+func LiveProgress(p *plan.Plan, m *machine.Machine) *Progress {
+	return progressOf(p, m.Tally(), machine.RecordsOf(m.Timeline()))
+}
+
+func progressOf(p *plan.Plan, before machine.Tally, records []machine.Record) *Progress {
+	sum := before.Count(records)
+	return &Progress{Plan: p, Tasks: sum.Tasks()}
 }

@@ -25,22 +25,28 @@ func TestStoredTimeline(t *testing.T) {
 		e.Seq, e.Output = seq, output
 		return []machine.Entry{e}
 	}
-	chunk := func(seq int) []byte { return mine.EncodeTimeline(entries(seq, nil), input) }
+	chunk := func(seq int) []byte { return mine.EncodeTimeline(entries(seq, nil), machine.Tally{}, input) }
 	stored := StoredTimeline{
 		Row: store.Execution{
 			ID: id, State: store.StateEnded, Status: chargehand.Finished, Input: store.Payload{Inline: value.Marshal(input)},
 		},
 		Chunks: [][]byte{mine.Seal(SealedTimeline, chunk(1)), others.Seal(SealedTimeline, chunk(2)), mine.Seal(SealedTimeline, chunk(3))},
-		Last:   mine.EncodeTimeline(entries(4, output), input, output),
+		Last:   mine.EncodeTimeline(entries(4, output), machine.Tally{}, input, output),
 		output: store.Payload{Inline: value.Marshal(output)},
 	}
 	log := slog.New(slog.DiscardHandler)
-	got, truncated, err := stored.Entries(t.Context(), nil, log, p, mine, nil)
-	if err != nil || !truncated || len(got) != 3 || got[1].Seq != 3 || !value.Equal(got[1].Input, input) || !value.Equal(got[2].Output, output) {
-		t.Errorf("the timeline is %+v, truncated %t, %v", got, truncated, err)
+	got, err := stored.Timeline(nil, log, p, mine, nil)
+	if err != nil || !got.Truncated || len(got.Records) != 3 || got.Records[1].Seq != 3 {
+		t.Fatalf("the timeline is %+v, %v", got, err)
 	}
-	got, truncated, err = stored.Entries(t.Context(), nil, log, p, SealingOf(id, p, nil), nil)
-	if err != nil || !truncated || len(got) != 1 {
-		t.Errorf("without a master key it is %+v, truncated %t, %v", got, truncated, err)
+	for i, want := range []struct{ input, output value.Value }{{input, nil}, {input, nil}, {input, output}} {
+		in, out, err := got.Values(t.Context(), &got.Records[i])
+		if err != nil || string(in) != string(value.Marshal(want.input)) || string(out) != string(value.Marshal(want.output)) {
+			t.Errorf("the values of entry %d are %s and %s, %v", i, in, out, err)
+		}
+	}
+	got, err = stored.Timeline(nil, log, p, SealingOf(id, p, nil), nil)
+	if err != nil || !got.Truncated || len(got.Records) != 1 {
+		t.Errorf("without a master key it is %+v, %v", got, err)
 	}
 }

@@ -47,10 +47,16 @@ func (p *printer) dotTasks(s *Scope) {
 			if n.Kind == "switch" {
 				shape = "shape=diamond, "
 			}
+			if fill, border := n.colors(); fill != "" {
+				shape += fmt.Sprintf("style=\"rounded,filled\", fillcolor=%q, color=%q, ", fill, border)
+			}
 			p.line("%s [%slabel=%s];", p.node[id], shape, dotText(n.title()))
 			continue
 		}
 		p.box(p.node[id], n.title(), func() {
+			if _, border := n.colors(); border != "" {
+				p.line("color=%q;", border)
+			}
 			p.line("%s [shape=point]; %s [shape=point];", p.head(id), p.foot(id))
 			for _, inner := range p.owned[id] {
 				p.inner(inner, len(p.owned[id]) > 1)
@@ -58,6 +64,18 @@ func (p *printer) dotTasks(s *Scope) {
 			}
 		})
 	}
+}
+
+// colors are those of the node's state, "" if it has none.
+func (n *Node) colors() (fill, border string) {
+	if n.State != nil {
+		for _, c := range stateColors {
+			if c.phase == n.State.Phase {
+				return c.fill, c.border
+			}
+		}
+	}
+	return "", ""
 }
 
 // dotInto connects the head of a container with the first task of a list in it.

@@ -52,6 +52,7 @@ type Node struct {
 	Extensions []Extension `json:"extensions,omitempty"` // that run around it
 	Workflow   *Workflow   `json:"workflow,omitempty"`   // that it runs
 	Function   string      `json:"function,omitempty"`   // scope of the body, of a call of a function of the definition
+	State      *NodeState  `json:"state,omitempty"`      // in the graph of an execution; left out: the task has not run
 }
 
 // Extension names what runs around a node.

@@ -22,7 +22,24 @@ func (g *Graph) Mermaid() string {
 			p.line("%s %s %s", p.node[e.From], mermaidArrow(e), target)
 		}
 	}
+	p.mermaidStates(g)
 	return p.text.String()
+}
+
+// mermaidStates colors the nodes that have a state.
+func (p *printer) mermaidStates(g *Graph) {
+	names := map[string][]string{}
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.State != nil {
+			names[n.State.Phase] = append(names[n.State.Phase], p.node[n.ID])
+		}
+	}
+	for _, c := range stateColors {
+		if nodes := names[c.phase]; nodes != nil {
+			p.line("classDef %s fill:%s,stroke:%s,color:#111827", c.phase, c.fill, c.border)
+			p.line("class %s %s", strings.Join(nodes, ","), c.phase)
+		}
+	}
 }
 
 // mermaidRoot writes the workflow itself, or a box around what belongs to an extension or function.

@@ -109,6 +109,9 @@ func (n *Node) title() string {
 	if n.If != "" {
 		text += "\nif " + n.If
 	}
+	if n.State != nil {
+		text += "\n" + n.State.text()
+	}
 	if n.Container {
 		text = strings.ReplaceAll(text, "\n", " · ")
 	}

@@ -138,7 +138,7 @@ func BenchmarkRecord(b *testing.B) {
 	b.Run("timeline", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			buffer = EncodeTimeline(buffer[:0], entries, input, output)
+			buffer = EncodeTimeline(buffer[:0], entries, Tally{}, input, output)
 		}
 		b.ReportMetric(float64(len(buffer)), "bytes")
 	})

@@ -263,7 +263,7 @@ func (w *checkpointWriter) pendings(ps *pendings) {
 
 // trace writes the timeline entries that are open or not taken.
 func (w *checkpointWriter) trace(m *Machine) {
-	entries := m.Timeline()
+	entries := m.entries()
 	w.list("entries", len(entries), func(i int) {
 		e := &entries[i]
 		w.open('{')
@@ -271,7 +271,8 @@ func (w *checkpointWriter) trace(m *Machine) {
 		w.key("task")
 		w.plainInteger(e.task.Number)
 		w.text("phase", e.Phase.String())
-		w.integer("iteration", e.Iteration)
+		w.integer("parent", e.Parent)
+		w.list("iterations", len(e.Iterations), func(i int) { w.plainInteger(e.Iterations[i]) })
 		w.integer("attempt", e.Attempt)
 		w.integer("started_ms", int(e.StartedMs))
 		w.integer("ended_ms", int(e.EndedMs))
@@ -282,10 +283,14 @@ func (w *checkpointWriter) trace(m *Machine) {
 		w.fault("fault", e.Fault)
 		w.files("files", e.Files)
 		w.text("document", e.Document)
+		if e.Child != (chargehand.ExecutionID{}) {
+			w.text("child", e.Child.String())
+		}
 		w.flag("taken", !e.fresh)
 		w.close('}')
 	})
 	w.integer("trace_bytes", m.trace.bytes)
+	w.tally(&m.trace.tally)
 }
 
 func (w *checkpointWriter) fault(name string, f *Fault) {

@@ -21,6 +21,9 @@ func (m *Machine) runChild(n *node) *node {
 	id := m.lastCommand + 1
 	p := &pending{id: id, node: n, use: useChild, args: input}
 	p.child = m.childOf(n, m.childID(n, id), input)
+	if e := n.entryOf(); e != nil {
+		e.Child = p.child.ID
+	}
 	m.issue(m.commandOf(p))
 	if n.task.Detached {
 		return m.complete(n, n.input, n.task.Then)

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -85,7 +86,7 @@ func TestTimelineSize(t *testing.T) {
 	m := New(p, testIdentity(t))
 	input := parseJSON(t, `{"name":"Ada Lovelace","mail":"ada@example.org","n":12345678}`)
 	commands := m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: input})
-	stored := EncodeTimeline(nil, m.TakeTimeline(), input, commands[0].Output)
+	stored := EncodeTimeline(nil, m.TakeTimeline(), Tally{}, input, commands[0].Output)
 	if len(stored) > 20 {
 		t.Errorf("the timeline takes %d bytes: % x", len(stored), stored)
 	}
@@ -93,7 +94,7 @@ func TestTimelineSize(t *testing.T) {
 	m = New(p, testIdentity(t))
 	m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: input})
 	copied := parseJSON(t, string(value.Marshal(input)))
-	if again := EncodeTimeline(nil, m.TakeTimeline(), copied, commands[0].Output); !bytes.Equal(again, stored) {
+	if again := EncodeTimeline(nil, m.TakeTimeline(), Tally{}, copied, commands[0].Output); !bytes.Equal(again, stored) {
 		t.Errorf("with copies of the known values it takes %d bytes", len(again))
 	}
 }
@@ -108,7 +109,7 @@ func TestTimelineValues(t *testing.T) {
 	var entries []Entry
 	for i, v := range values {
 		entries = append(entries, Entry{
-			Seq: i*3 + 1, Name: task.Name, Reference: task.Reference, Attempt: 1 + i%2, Iteration: i % 3,
+			Seq: i*3 + 1, Name: task.Name, Reference: task.Reference, Attempt: 1 + i%2, Parent: i % 4, Iterations: [][]int{nil, {0}, {0, i}}[i%3],
 			Phase: chargehand.Completed, StartedMs: int64(1000 - i), EndedMs: int64(1000 + i*i), StartedNo: 5*i + 2, EndedNo: 5*i + 3 + i%2, Input: v, Output: values[len(values)-1-i],
 			task: task,
 		})
@@ -122,17 +123,31 @@ func TestTimelineValues(t *testing.T) {
 	}
 	entries = append(entries, Entry{Seq: 1001, Name: task.Name, Reference: task.Reference, Attempt: 1, Phase: chargehand.Waiting,
 		StartedMs: 7, Files: []File{{ID: "i", Name: "n"}}, task: task})
-	plain := EncodeTimeline(nil, entries)
+	plain := EncodeTimeline(nil, entries, Tally{})
 	entries[1].Document, entries[3].Document, entries[len(entries)-1].Document = "sha256:aa", "sha256:bb", "sha256:aa"
-	if n := len(EncodeTimeline(nil, entries)) - len(plain); n != 1+2*(1+len("sha256:aa"))+len(entries) {
+	if n := len(EncodeTimeline(nil, entries, Tally{})) - len(plain); n != 1+2*(1+len("sha256:aa"))+len(entries) {
 		t.Errorf("three documents, two of them the same, take %d bytes", n)
 	}
 	known := []value.Value{map[string]any{"a": 1.0}, nil, "1", []any{map[string]any{"a": 1}}}
-	stored := EncodeTimeline([]byte("before"), entries, known...)[len("before"):]
-	got, err := DecodeTimeline(p, stored, known...)
+	entries[2].Child, entries[4].Child = testIdentity(t).Execution, chargehand.ExecutionID{15: 1}
+	entries[4].Wait, entries[5].Wait = &Wait{Kind: WaitRetry, UntilMs: -5}, &Wait{Kind: WaitEvent, Filter: "a, b"}
+	var tally Tally
+	tally.Count(RecordsOf(entries)) // must not change it
+	if !tally.Empty() {
+		t.Error("a tally counts for another one")
+	}
+	for i := range entries {
+		tally.add(&entries[i])
+	}
+	stored := EncodeTimeline([]byte("before"), entries, tally, known...)[len("before"):]
+	records, counted, err := DecodeTimeline(p, stored, len(known))
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got, want := counted.Tasks(), tally.Tasks(); !reflect.DeepEqual(got, want) || want[0].Faulted != 4 || want[0].FirstFaulted != 1000 || want[0].Attempts != 2 {
+		t.Errorf("the tally is %+v, want %+v", got, want)
+	}
+	got := valued(t, records, known...)
 	for i := range entries {
 		if !reflect.DeepEqual(got[i], entries[i]) {
 			t.Errorf("entry %d\ngot  %+v\nwant %+v", i, got[i], entries[i])
@@ -142,7 +157,7 @@ func TestTimelineValues(t *testing.T) {
 		t.Errorf("the long text is stored %d/37 times", count)
 	}
 	for i := range stored {
-		if _, err := DecodeTimeline(p, stored[:i], known...); !errors.Is(err, errCorrupt) {
+		if _, _, err := DecodeTimeline(p, stored[:i], len(known)); !errors.Is(err, errCorrupt) {
 			t.Fatalf("%d of %d bytes are a timeline: %v", i, len(stored), err)
 		}
 	}
@@ -152,26 +167,39 @@ func FuzzDecodeTimeline(f *testing.F) {
 	p := compilePlan(f, testHeader+"do: [{a: {set: {x: 1}}}, {b: {do: [{c: {raise: {error: {type: 'x:y', status: 500}}}}]}}]")
 	m := New(p, testIdentity(f))
 	m.Apply(Event{Kind: Started, TimeMs: scriptEpoch, Output: map[string]any{"long": "enough for a reference"}})
-	f.Add(EncodeTimeline(nil, m.TakeTimeline()))
+	var tally Tally
+	entries := m.TakeTimeline()
+	f.Add(EncodeTimeline(nil, entries, Tally{}))
+	entries[0].Child, entries[0].Wait = testIdentity(f).Execution, &Wait{Kind: WaitTimer, UntilMs: 1}
+	f.Add(EncodeTimeline(nil, entries, tally.Count(RecordsOf(entries))))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, err := DecodeTimeline(p, data, "known")
+		records, tally, err := DecodeTimeline(p, data, 1)
 		if err != nil {
 			return
 		}
-		again, err := DecodeTimeline(p, EncodeTimeline(nil, entries))
-		if err != nil || entriesText(again) != entriesText(entries) {
-			t.Errorf("%s\nbecomes\n%s, %v", entriesText(entries), entriesText(again), err)
+		for i := range records { // what is no JSON was never stored
+			if in, out := records[i].Values("known"); !json.Valid(in) || !json.Valid(out) {
+				return
+			}
+		}
+		entries := valued(t, records, "known")
+		stored, counted, err := DecodeTimeline(p, EncodeTimeline(nil, entries, tally), 0)
+		if err != nil || !reflect.DeepEqual(counted.Tasks(), tally.Tasks()) {
+			t.Fatalf("%s %+v\nbecomes\n%+v, %v", entriesText(entries), tally.Tasks(), counted.Tasks(), err)
+		}
+		if again := valued(t, stored); entriesText(again) != entriesText(entries) {
+			t.Errorf("%s\nbecomes\n%s", entriesText(entries), entriesText(again))
 		}
 	})
 }
 
 func TestMergeTimeline(t *testing.T) {
-	e := func(seq int, phase chargehand.Phase) Entry { return Entry{Seq: seq, Phase: phase} }
+	e := func(seq int, phase chargehand.Phase) Record { return Record{Entry: Entry{Seq: seq, Phase: phase}} }
 	merged, truncated := MergeTimeline(
-		[]Entry{e(1, chargehand.Running), e(2, chargehand.Completed)},
+		[]Record{e(1, chargehand.Running), e(2, chargehand.Completed)},
 		nil,
-		[]Entry{e(1, chargehand.Waiting), e(3, chargehand.Running)},
-		[]Entry{e(1, chargehand.Completed), e(3, chargehand.Faulted)},
+		[]Record{e(1, chargehand.Waiting), e(3, chargehand.Running)},
+		[]Record{e(1, chargehand.Completed), e(3, chargehand.Faulted)},
 	)
 	var got []string
 	for _, e := range merged {
@@ -180,7 +208,7 @@ func TestMergeTimeline(t *testing.T) {
 	if want := "1 completed, 2 completed, 3 faulted"; strings.Join(got, ", ") != want || truncated {
 		t.Errorf("got %v, truncated %v", got, truncated)
 	}
-	if _, truncated := MergeTimeline([]Entry{e(2, chargehand.Completed)}); !truncated {
+	if _, truncated := MergeTimeline([]Record{e(2, chargehand.Completed)}); !truncated {
 		t.Error("a missing entry goes unnoticed")
 	}
 	if merged, truncated := MergeTimeline(); len(merged) != 0 || truncated {

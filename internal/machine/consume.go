@@ -151,7 +151,7 @@ func (m *Machine) consumptionDone(n *node) *node {
 	m.giveBack(n)
 	m.tellCorrelation(n, true)
 	results := n.consumption.output()
-	n.consumption, n.childIteration = nil, n.iteration
+	n.consumption, n.childIterations = nil, n.iterations
 	if deeper(results, value.MaxDepth) {
 		return m.fail(n, newFault(ErrRuntime, 500,
 			fmt.Sprintf("The output is nested deeper than %d levels.", value.MaxDepth), n.reference()))

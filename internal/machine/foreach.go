@@ -17,7 +17,8 @@ func (m *Machine) nextItem(n *node) *node {
 	}
 	c.item = c.queue.pop().value
 	n.list, n.at, n.data = n.task.Body, 0, n.input
-	n.inner, n.childIteration = n.itemBinding(), n.index
+	n.inner = n.itemBinding()
+	n.iterate()
 	m.markConsuming(n)
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -329,8 +330,11 @@ func faultText(f *Fault) string {
 // entryText is one timeline entry as a line of a trace.
 func entryText(e Entry) string {
 	text := fmt.Sprintf("%d %s %s", e.Seq, e.Reference, e.Phase)
-	if e.Iteration != 0 {
-		text += fmt.Sprintf(" iteration %d", e.Iteration)
+	if e.Parent != 0 {
+		text += fmt.Sprintf(" parent %d", e.Parent)
+	}
+	if len(e.Iterations) > 0 {
+		text += fmt.Sprintf(" iterations %d", e.Iterations)
 	}
 	if e.Attempt != 1 {
 		text += fmt.Sprintf(" attempt %d", e.Attempt)
@@ -348,6 +352,18 @@ func entryText(e Entry) string {
 	}
 	for _, f := range e.Files {
 		text += " file " + f.Name
+	}
+	if e.Child != (chargehand.ExecutionID{}) {
+		text += " child " + e.Child.String()
+	}
+	if w := e.Wait; w != nil {
+		text += " waits for " + w.Kind.String()
+		if w.UntilMs != 0 {
+			text += fmt.Sprintf(" until +%d", w.UntilMs-scriptEpoch)
+		}
+		if w.Filter != "" {
+			text += " " + w.Filter
+		}
 	}
 	return text
 }
@@ -485,15 +501,28 @@ func TestGoldenReplay(t *testing.T) {
 func TestGoldenTimelineCodec(t *testing.T) {
 	eachGolden(t, func(t *testing.T, _ *golden, p *plan.Plan, _ []string, events []Event) {
 		m := New(p, testIdentity(t))
-		var chunks [][]Entry
+		var chunks [][]Record
+		var tally Tally
+		var last []Record
 		for _, ev := range events {
 			m.Apply(ev)
-			stored := EncodeTimeline(nil, m.TakeTimeline(), events[0].Output)
-			chunk, err := DecodeTimeline(p, stored, events[0].Output)
+			entries := m.TakeTimeline()
+			chunk, before, err := DecodeTimeline(p, EncodeTimeline(nil, entries, m.Tally(), events[0].Output), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			chunks = append(chunks, chunk)
+			if chunks = append(chunks, chunk); len(chunk) > 0 {
+				tally, last = before, chunk
+			}
+			if !m.Done() {
+				restored, err := Restore(p, testIdentity(t), m.Checkpoint())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := restored.Tally(), m.Tally(); !reflect.DeepEqual(got.Tasks(), want.Tasks()) {
+					t.Fatalf("the restored tally is %+v, want %+v", got.Tasks(), want.Tasks())
+				}
+			}
 		}
 		merged, truncated := MergeTimeline(chunks...)
 		if truncated {
@@ -504,17 +533,42 @@ func TestGoldenTimelineCodec(t *testing.T) {
 			whole.Apply(ev)
 		}
 		want := whole.TakeTimeline()
-		if got, want := entriesText(merged), entriesText(want); got != want {
+		// What was taken before, or is still open, and what came with the end is everything.
+		var none Tally
+		all := RecordsOf(want)
+		if m.Done() {
+			if got, want := tally.Count(last), none.Count(all); !reflect.DeepEqual(got.Tasks(), want.Tasks()) {
+				t.Errorf("tally from chunks %+v, want %+v", got.Tasks(), want.Tasks())
+			}
+		}
+		if got, want := entriesText(valued(t, merged, events[0].Output)), entriesText(want); got != want {
 			t.Errorf("timeline from chunks\ngot:\n%s\nwant:\n%s", got, want)
 		}
-		stored, err := DecodeTimeline(p, EncodeTimeline(nil, want))
+		stored, _, err := DecodeTimeline(p, EncodeTimeline(nil, want, none), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := entriesText(stored), entriesText(want); got != want {
+		if got, want := entriesText(valued(t, stored)), entriesText(want); got != want {
 			t.Errorf("timeline from one chunk\ngot:\n%s\nwant:\n%s", got, want)
 		}
 	})
+}
+
+// valued makes entries of records: input and output are read.
+func valued(t testing.TB, records []Record, known ...value.Value) []Entry {
+	t.Helper()
+	entries := make([]Entry, len(records))
+	for i := range records {
+		input, output := records[i].Values(known...)
+		entries[i] = records[i].Entry
+		var err, bad error
+		entries[i].Input, err = value.Parse(input, storedLimits)
+		entries[i].Output, bad = value.Parse(output, storedLimits)
+		if err != nil || bad != nil {
+			t.Fatalf("values of entry %d: %v, %v", i, err, bad)
+		}
+	}
+	return entries
 }
 
 func entriesText(entries []Entry) string {

@@ -44,7 +44,7 @@ func (n *node) guard() (*node, string) {
 		way = append(way, '.')
 		way = strconv.AppendInt(way, int64(at.index), 10)
 		way = append(way, '.')
-		way = strconv.AppendInt(way, int64(at.iteration), 10)
+		way = strconv.AppendInt(way, int64(at.iteration()), 10)
 		way = append(way, '/')
 		if p := at.parent; p.try != nil && !p.try.handling && !p.around.isRunning() {
 			return p, string(way)

@@ -114,7 +114,7 @@ func (m *Machine) doEmit(n *node) *node {
 	}
 	m.issue(Command{
 		Kind: Publish, Args: event,
-		Reference: n.reference(), Iteration: n.iteration, Attempt: n.attempt,
+		Reference: n.reference(), Iteration: n.iteration(), Attempt: n.attempt,
 	})
 	return m.complete(n, event, n.task.Then)
 }
@@ -165,7 +165,7 @@ func (m *Machine) derive(n *node, purpose string, number int) [32]byte {
 	if e := n.entryOf(); e != nil {
 		seq = e.Seq
 	}
-	for _, v := range [...]int{n.iteration, n.attempt, seq, number} {
+	for _, v := range [...]int{n.iteration(), n.attempt, seq, number} {
 		text = binary.BigEndian.AppendUint64(text, uint64(v))
 	}
 	return sha256.Sum256(text)

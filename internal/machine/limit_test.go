@@ -207,9 +207,14 @@ func TestTimelineIsBounded(t *testing.T) {
 	if len(taken) < maxEntries || len(taken) > 2*maxEntries {
 		t.Errorf("%d entries", len(taken))
 	}
-	merged, truncated := MergeTimeline(taken)
-	if !truncated || len(merged) != maxEntries || merged[len(merged)-1].Seq != 30001 || merged[0].Seq != 20002 {
+	merged, truncated := MergeTimeline(RecordsOf(taken))
+	if !truncated || len(merged) != 1+maxEntries || merged[len(merged)-1].Seq != 30001 || merged[0].Seq != 1 || merged[1].Seq != 20002 {
 		t.Errorf("%d entries from %d to %d, truncated %v", len(merged), merged[0].Seq, merged[len(merged)-1].Seq, truncated)
+	}
+	tally := m.Tally()
+	counts := tally.Count(RecordsOf(taken))
+	if tasks := counts.Tasks(); len(tasks) != 2 || tasks[0].Completed != 1 || tasks[1].Completed != 30000 || tasks[1].Last != 30001 {
+		t.Errorf("it counts %+v", tasks)
 	}
 	if m.TakeTimeline() == nil || len(m.TakeTimeline()) != 0 {
 		t.Error("entries are taken twice")

@@ -43,7 +43,7 @@ func (m *Machine) nextIteration(n *node) *node {
 			return m.complete(n, n.data, n.task.Then)
 		}
 	}
-	n.childIteration = n.index
+	n.iterate()
 	n.at = 0
 	if len(n.list.Tasks) == 0 && !m.countStep(n) {
 		return nil

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"slices"
+
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -25,8 +27,8 @@ type node struct {
 	startedMs int64
 	entry     *Entry // nil: the task has none of its own
 
-	iteration, attempt           int // of the task itself (T2)
-	childIteration, childAttempt int
+	iterations, childIterations []int // the index in each loop around, the outermost first; never changed in place
+	attempt, childAttempt       int   // of the task itself (T2)
 
 	timer    CommandID // timer of the task's timeout
 	activity CommandID // the running activity
@@ -82,17 +84,30 @@ func (m *Machine) newNode(parent *node, t *plan.Task) *node {
 	if parent != nil {
 		n.scope = parent.scope
 		n.locals, n.inner = parent.inner, parent.inner
-		n.iteration, n.attempt = parent.childIteration, parent.childAttempt
+		n.iterations, n.attempt = parent.childIterations, parent.childAttempt
 		n.extended = parent.extended
 		if parent.around.isRunning() {
 			n.extended, n.locals, n.inner = parent, nil, nil
-			n.iteration, n.attempt = parent.iteration, parent.attempt
+			n.iterations, n.attempt = parent.iterations, parent.attempt
 		}
-		n.childIteration, n.childAttempt = n.iteration, n.attempt
+		n.childIterations, n.childAttempt = n.iterations, n.attempt
 	}
 	n.startedMs = m.nowMs
 	return n
 }
+
+// iteration is the index in the innermost loop around the node, 0 outside of loops.
+func (n *node) iteration() int { return last(n.iterations) }
+
+func last(iterations []int) int {
+	if len(iterations) == 0 {
+		return 0
+	}
+	return iterations[len(iterations)-1]
+}
+
+// iterate says that what runs below the node belongs to its iteration n.index.
+func (n *node) iterate() { n.childIterations = append(slices.Clip(n.iterations), n.index) }
 
 // release takes a node out of the tree. Nothing may refer to it any more.
 func (m *Machine) release(n *node) {

@@ -126,7 +126,7 @@ func (m *Machine) commandOf(p *pending) Command {
 	return Command{
 		Kind: RunActivity, ID: p.id,
 		Activity: n.task.Activity.Kind, Args: p.args, Input: n.input,
-		Reference: n.reference(), Iteration: n.iteration, Attempt: n.attempt,
+		Reference: n.reference(), Iteration: n.iteration(), Attempt: n.attempt,
 		Metadata: n.metadata(), Key: m.keyOf(p),
 		Stream: n.task.Stream != nil,
 	}

@@ -148,6 +148,7 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	m.sliceSteps, m.pureSteps = top.integer("slice_steps"), top.integer("pure_steps")
 	m.grown, m.measured = top.integer("grown"), top.integer("measured")
 	m.trace.bytes = top.integer("trace_bytes")
+	r.tally(m, top)
 	for _, v := range top.list("entries") {
 		r.entry(m, top.item(v))
 	}
@@ -188,12 +189,15 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 func (r *restorer) entry(m *Machine, o object) {
 	e := &Entry{
 		Seq: o.integer("seq"), Phase: o.phase(),
-		Iteration: o.integer("iteration"), Attempt: o.integer("attempt"),
+		Parent: o.integer("parent"), Iterations: r.integers(o, "iterations"), Attempt: o.integer("attempt"),
 		StartedMs: int64(o.integer("started_ms")), EndedMs: int64(o.integer("ended_ms")),
 		StartedNo: o.integer("started_no"), EndedNo: o.integer("ended_no"),
 		Input: r.value(o, "input"), Output: r.value(o, "output"),
 		Fault: r.fault(o, "fault"), Files: r.files(o, "files"), Document: o.text("document"),
 		task: element(r.bad, r.plan.Tasks, o.integer("task")), fresh: !o.flag("taken"),
+	}
+	if text := o.text("child"); text != "" {
+		e.Child = r.childID(text)
 	}
 	if *r.bad {
 		return
@@ -319,7 +323,7 @@ func (r *restorer) lists(n *node, o object) {
 		n.list = n.task.Body
 	}
 	if n.task != nil && n.task.Kind == dsl.KindFor && !n.around.isRunning() {
-		n.childIteration = n.index
+		n.iterate()
 		if n.index < 0 || n.index >= len(n.items) {
 			*r.bad = true
 			return
@@ -327,7 +331,7 @@ func (r *restorer) lists(n *node, o object) {
 		n.inner = n.loopBinding()
 	}
 	if n.task != nil && (n.consumption != nil || n.task.Foreach != nil) && !n.around.isRunning() {
-		n.childIteration = n.index
+		n.iterate()
 		if n.consumption == nil || n.task.Foreach == nil {
 			*r.bad = true
 			return
@@ -365,13 +369,8 @@ func (r *restorer) pending(m *Machine, o object) {
 	case p.use == useActivity && n.task != nil && n.task.Activity != nil && (n.task.Stream != nil) == (n.consumption != nil):
 		n.activity = p.id
 	case p.use == useChild && leaf && n.task.Child != nil:
-		id, err := chargehand.ParseID[childKind](o.text("child"))
-		if err != nil {
-			*r.bad = true
-			return
-		}
 		n.subflow = p.id
-		p.child = m.childOf(n, chargehand.ExecutionID(id), p.args)
+		p.child = m.childOf(n, r.childID(o.text("child")), p.args)
 	case p.use == useDetached && n == m.root:
 		p.detached = r.detached(p, o)
 	case p.use == useListen && n.consumption != nil && n.task.Listen != nil && !n.consumption.closed:
@@ -393,6 +392,31 @@ func (r *restorer) pending(m *Machine, o object) {
 	if o.flag("resting") {
 		m.pending.rest(p)
 	}
+}
+
+// childID reads the id of an execution that a task has started.
+func (r *restorer) childID(text string) chargehand.ExecutionID {
+	id, err := chargehand.ParseID[childKind](text)
+	if err != nil {
+		*r.bad = true
+	}
+	return chargehand.ExecutionID(id)
+}
+
+// integers reads a list of integers; nil if it is empty.
+func (r *restorer) integers(o object, name string) []int {
+	list := o.list(name)
+	if len(list) == 0 {
+		return nil
+	}
+	numbers := make([]int, len(list))
+	for i, v := range list {
+		var ok bool
+		if numbers[i], ok = v.(int); !ok || numbers[i] < 0 {
+			*r.bad = true
+		}
+	}
+	return numbers
 }
 
 // flowOf reads the kind of a flow directive.

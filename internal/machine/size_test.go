@@ -142,7 +142,7 @@ func TestDeepestTasks(t *testing.T) {
 				}
 				if entries := one.TakeTimeline(); len(entries) < dsl.MaxDepth || !one.Done() {
 					t.Errorf("%s: %d entries", name, len(entries))
-				} else if _, err := DecodeTimeline(p, EncodeTimeline(nil, entries)); err != nil {
+				} else if _, _, err := DecodeTimeline(p, EncodeTimeline(nil, entries, Tally{}), 0); err != nil {
 					t.Error(err)
 				}
 			}

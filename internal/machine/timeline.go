@@ -1,9 +1,11 @@
 package machine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -18,14 +20,15 @@ const (
 // Entry is the record of one started task. Seq numbers the starts of an execution
 // from 1.
 type Entry struct {
-	Seq       int
-	Name      string
-	Reference string // JSON pointer of the task (T2)
-	Iteration int    // index in the innermost loop around the task, from 0
-	Attempt   int    // attempt of the innermost try around the task, from 1
-	Phase     chargehand.Phase
-	StartedMs int64
-	EndedMs   int64 // 0: it has not ended
+	Seq        int
+	Parent     int // Seq of the task that holds it or, in a function or an extension, that it is a part of; 0: none
+	Name       string
+	Reference  string // JSON pointer of the task (T2)
+	Iterations []int  // the index in each loop around the task, from 0, the outermost first; never changed in place
+	Attempt    int    // attempt of the innermost try around the task, from 1
+	Phase      chargehand.Phase
+	StartedMs  int64
+	EndedMs    int64 // 0: it has not ended
 	// StartedNo and EndedNo number the starts and ends of all entries of an execution together, from 1 and without
 	// gaps, in the order in which they happened.
 	StartedNo int
@@ -37,6 +40,10 @@ type Entry struct {
 	Files  []File
 	// Document is the digest of the API document that the task's call used last, if any (T69).
 	Document string
+	// Child is the execution of another workflow that the task started last, if any (T51).
+	Child chargehand.ExecutionID
+	// Wait is what an open entry waits for, if anything. Only Timeline sets it.
+	Wait *Wait
 
 	task  *plan.Task
 	fresh bool // not taken since it changed
@@ -45,12 +52,22 @@ type Entry struct {
 // Ended reports whether the entry will not change any more.
 func (e *Entry) Ended() bool { return e.Phase >= chargehand.Cancelled }
 
+// Iteration is the index in the innermost loop around the task, 0 outside of loops.
+func (e *Entry) Iteration() int { return last(e.Iterations) }
+
+// Kind is the kind of the task.
+func (e *Entry) Kind() dsl.Kind { return e.task.Kind }
+
+// Number is the index of the task in its plan.
+func (e *Entry) Number() int { return e.task.Number }
+
 // timeline holds the entries that changed since they were taken.
 type timeline struct {
 	changed []*Entry
 	slab    []Entry // entries are cut from it
 	slabLen int
 	bytes   int // of values made since the entries were taken
+	tally   Tally
 }
 
 // openEntry starts the timeline entry of a task. The body of a function has none, nor has
@@ -72,9 +89,12 @@ func (m *Machine) openEntry(n *node) {
 	m.happened++
 	*e = Entry{
 		Seq: m.lastSeq, StartedNo: m.happened, Name: t.Name, Reference: t.Reference,
-		Iteration: n.iteration, Attempt: n.attempt,
+		Iterations: n.iterations, Attempt: n.attempt,
 		Phase: chargehand.Running, StartedMs: n.startedMs, Input: n.input,
 		task: t,
+	}
+	if above := n.parent.entryOf(); above != nil {
+		e.Parent = above.Seq
 	}
 	n.entry = e
 	m.changed(e)
@@ -107,6 +127,7 @@ func (m *Machine) dropOldest(keep int) {
 			return false
 		}
 		excess--
+		m.trace.tally.add(e)
 		return true
 	})
 }
@@ -138,13 +159,36 @@ func (m *Machine) TakeTimeline() []Entry {
 	for _, e := range m.trace.changed {
 		entries = append(entries, *e)
 		e.fresh = false
+		if !m.Done() {
+			m.trace.tally.add(e)
+		}
 	}
 	m.trace.changed, m.trace.bytes = nil, 0
 	return sorted(entries)
 }
 
-// Timeline returns the entries that are open or were not taken yet, by Seq.
+// Tally counts the ended entries that are no longer part of the state, because they were taken or are too many. Those
+// that were taken after the end of the execution are not counted.
+func (m *Machine) Tally() Tally { return m.trace.tally }
+
+// EndedEntries is the number of ended entries that were not taken.
+func (m *Machine) EndedEntries() (n int) {
+	for _, e := range m.trace.changed {
+		if e.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// Timeline returns the entries that are open or were not taken yet, by Seq, with what they wait for.
 func (m *Machine) Timeline() []Entry {
+	entries := m.entries()
+	m.markWaits(entries)
+	return entries
+}
+
+func (m *Machine) entries() []Entry {
 	entries := make([]Entry, 0, len(m.trace.changed))
 	for _, e := range m.trace.changed {
 		entries = append(entries, *e)
@@ -181,25 +225,53 @@ func (n *node) eachEntry(visit func(*Entry)) {
 	}
 }
 
-// MergeTimeline joins chunks in the order in which they were taken: of several entries with
-// the same Seq the last one counts. The newest 10,000 are kept; truncated tells whether any
-// that ever started is missing.
-func MergeTimeline(chunks ...[]Entry) (entries []Entry, truncated bool) {
+// MergeTimeline joins chunks in the order in which they were taken: of several records with
+// the same Seq the last one counts. The newest 10,000 are kept, and of the older ones those that are
+// open or hold kept ones; truncated tells whether any that ever started is missing.
+func MergeTimeline(chunks ...[]Record) (records []Record, truncated bool) {
+	newest := 0
 	for _, chunk := range chunks {
-		entries = append(entries, chunk...)
-	}
-	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Seq - b.Seq })
-	kept := entries[:0]
-	for i := range entries {
-		if i+1 < len(entries) && entries[i+1].Seq == entries[i].Seq {
-			continue
+		for i := range chunk {
+			newest = max(newest, chunk[i].Seq)
 		}
-		kept = append(kept, entries[i])
 	}
-	entries = kept
-	if len(entries) > maxEntries {
-		entries = entries[len(entries)-maxEntries:]
+	before := max(0, newest-maxEntries)
+	at := make([]*Record, newest-before) // by Seq-before-1
+	older := map[int]*Record{}
+	for _, chunk := range chunks {
+		for i := range chunk {
+			if r := &chunk[i]; r.Seq > before {
+				at[r.Seq-before-1] = r
+			} else {
+				older[r.Seq] = r
+			}
+		}
 	}
-	truncated = len(entries) > 0 && entries[len(entries)-1].Seq != len(entries)
-	return entries, truncated
+	kept := map[int]bool{}
+	keep := func(seq int) {
+		for older[seq] != nil && !kept[seq] {
+			kept[seq] = true
+			seq = older[seq].Parent
+		}
+	}
+	for seq, r := range older {
+		if !r.Ended() {
+			keep(seq)
+		}
+	}
+	for _, r := range at {
+		if r != nil && r.Parent <= before {
+			keep(r.Parent)
+		}
+	}
+	records = make([]Record, 0, len(kept)+len(at))
+	for _, seq := range slices.Sorted(maps.Keys(kept)) {
+		records = append(records, *older[seq])
+	}
+	for _, r := range at {
+		if r != nil {
+			records = append(records, *r)
+		}
+	}
+	return records, len(records) < newest
 }

@@ -3,20 +3,22 @@ package machine
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
-	"math"
 	"reflect"
 	"slices"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// The first byte of a stored chunk of the timeline. One with documents ends with these.
+// The first byte of a stored chunk of the timeline: the version, and bits for what follows the entries, in this order.
 const (
 	timelineVersion   = 1
-	timelineDocuments = 2
+	timelineDocuments = 1 << 4 // of API descriptions
+	timelineChildren  = 1 << 5 // executions that tasks started
+	timelineWaits     = 1 << 6 // what entries wait for
+	timelineTally     = 1 << 7
+
+	timelineParts = timelineDocuments | timelineChildren | timelineWaits | timelineTally
 )
 
 // The bits of a stored entry; the lowest three hold the phase.
@@ -24,7 +26,7 @@ const (
 	entryPhase     = 7
 	entryFault     = 1 << 3
 	entryFiles     = 1 << 4
-	entryPosition  = 1 << 5 // iteration or attempt differ from 0 and 1
+	entryPosition  = 1 << 5 // it does not have the parent and iterations of the entry before, or it is no first attempt
 	entryInstant   = 1 << 6 // it ended when it started
 	entrySameInput = 1 << 7 // its input is the output of the entry before
 )
@@ -36,15 +38,12 @@ const (
 	valueFirst = 2 // the first value of the table
 )
 
-// EncodeTimeline appends the stored form of entries of one execution to dst. A value that
-// occurs more than once, or is one of known, is written as a reference; the same known
-// values, in the same order, must be given to DecodeTimeline.
-func EncodeTimeline(dst []byte, entries []Entry, known ...value.Value) []byte {
-	version := byte(timelineVersion)
-	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Document != "" }) {
-		version = timelineDocuments
-	}
-	dst = append(dst, version)
+// EncodeTimeline appends the stored form of entries of one execution to dst, with the tally of those before them. A
+// value that occurs more than once, or is one of known, is written as a reference; the same known values, in the same
+// order, must be given to Record.Values.
+func EncodeTimeline(dst []byte, entries []Entry, tally Tally, known ...value.Value) []byte {
+	start := len(dst)
+	dst = append(dst, timelineVersion)
 	dst = binary.AppendUvarint(dst, uint64(len(entries)))
 	w := timelineWriter{}
 	for _, v := range known {
@@ -56,8 +55,51 @@ func EncodeTimeline(dst []byte, entries []Entry, known ...value.Value) []byte {
 		dst = w.entry(dst, e, &previous)
 		previous = *e
 	}
-	if version == timelineDocuments {
+	for i := range entries {
+		e := &entries[i]
+		if e.Document != "" {
+			dst[start] |= timelineDocuments
+		}
+		if e.Child != (chargehand.ExecutionID{}) {
+			dst[start] |= timelineChildren
+		}
+		if e.Wait != nil {
+			dst[start] |= timelineWaits
+		}
+	}
+	if dst[start]&timelineDocuments != 0 {
 		dst = appendDocuments(dst, entries)
+	}
+	if dst[start]&timelineChildren != 0 {
+		dst = appendSome(dst, entries, func(e *Entry) bool { return e.Child != (chargehand.ExecutionID{}) },
+			func(dst []byte, e *Entry) []byte { return append(dst, e.Child[:]...) })
+	}
+	if dst[start]&timelineWaits != 0 {
+		dst = appendSome(dst, entries, func(e *Entry) bool { return e.Wait != nil },
+			func(dst []byte, e *Entry) []byte { return e.Wait.append(dst) })
+	}
+	if !tally.Empty() {
+		dst[start] |= timelineTally
+		dst = tally.append(dst)
+	}
+	return dst
+}
+
+// appendSome writes something of the entries that have it, each after the number of entries since the one before.
+func appendSome(dst []byte, entries []Entry, has func(*Entry) bool, one func([]byte, *Entry) []byte) []byte {
+	count := 0
+	for i := range entries {
+		if has(&entries[i]) {
+			count++
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(count))
+	next := 0
+	for i := range entries {
+		if has(&entries[i]) {
+			dst = one(binary.AppendUvarint(dst, uint64(i-next)), &entries[i])
+			next = i + 1
+		}
 	}
 	return dst
 }
@@ -80,17 +122,6 @@ func appendDocuments(dst []byte, entries []Entry) []byte {
 		dst = binary.AppendUvarint(dst, numbers[entries[i].Document])
 	}
 	return dst
-}
-
-func (r *timelineReader) documents(entries []Entry) {
-	count := r.number(len(r.rest))
-	distinct := make([]string, 1, count+1)
-	for range count {
-		distinct = append(distinct, r.text())
-	}
-	for i := range entries {
-		entries[i].Document = distinct[r.number(len(distinct)-1)]
-	}
 }
 
 type timelineWriter struct {
@@ -119,7 +150,7 @@ func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
 	same := previous.Seq != 0 && isSame(e.Input, previous.Output)
 	set(entryFault, e.Fault != nil)
 	set(entryFiles, len(e.Files) > 0)
-	set(entryPosition, e.Iteration != 0 || e.Attempt != 1)
+	set(entryPosition, e.Attempt != 1 || e.Parent != previous.Parent || !slices.Equal(e.Iterations, previous.Iterations))
 	set(entryInstant, ended == e.StartedMs)
 	set(entrySameInput, same)
 	dst = append(dst, bits)
@@ -134,7 +165,11 @@ func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
 		dst = binary.AppendVarint(dst, ended-e.StartedMs)
 	}
 	if bits&entryPosition != 0 {
-		dst = binary.AppendUvarint(dst, uint64(e.Iteration))
+		dst = binary.AppendUvarint(dst, uint64(e.Parent))
+		dst = binary.AppendUvarint(dst, uint64(len(e.Iterations)))
+		for _, index := range e.Iterations {
+			dst = binary.AppendUvarint(dst, uint64(index))
+		}
 		dst = binary.AppendUvarint(dst, uint64(e.Attempt))
 	}
 	if !same {
@@ -233,110 +268,4 @@ func isSame(a, b value.Value) bool {
 		return ok && len(a) < 64 && a == b
 	}
 	return false
-}
-
-// DecodeTimeline is the inverse of EncodeTimeline, for an execution of plan p.
-func DecodeTimeline(p *plan.Plan, data []byte, known ...value.Value) ([]Entry, error) {
-	r := timelineReader{reader: reader{rest: data}, plan: p}
-	r.table = append(r.table, known...)
-	version := r.byte()
-	if version != timelineVersion && version != timelineDocuments {
-		r.fail()
-	}
-	const least = 6 // bytes of an entry
-	count := r.number(len(r.rest) / least)
-	entries := make([]Entry, 0, count)
-	var previous Entry
-	for range count {
-		previous = r.entry(&previous)
-		entries = append(entries, previous)
-	}
-	if version == timelineDocuments {
-		r.documents(entries)
-	}
-	if len(r.rest) > 0 {
-		r.fail()
-	}
-	if err := r.err(); err != nil {
-		return nil, fmt.Errorf("decode timeline: %w", err)
-	}
-	return entries, nil
-}
-
-type timelineReader struct {
-	reader
-	plan   *plan.Plan
-	table  []value.Value
-	faults []*Fault
-}
-
-func (r *timelineReader) entry(previous *Entry) Entry {
-	bits := r.byte()
-	e := Entry{Phase: chargehand.Phase(bits & entryPhase), Attempt: 1}
-	if e.Phase < chargehand.Pending {
-		r.fail()
-	}
-	e.Seq = previous.Seq + int(r.varint())
-	e.StartedNo = previous.StartedNo + int(r.varint())
-	if e.Ended() {
-		e.EndedNo = e.StartedNo + r.number(math.MaxInt32)
-	}
-	if number := r.number(len(r.plan.Tasks) - 1); !r.bad {
-		e.task = r.plan.Tasks[number]
-		e.Name, e.Reference = e.task.Name, e.task.Reference
-	}
-	e.StartedMs = previous.StartedMs + r.varint()
-	ended := e.StartedMs
-	if bits&entryInstant == 0 {
-		ended += r.varint()
-	}
-	if e.Ended() {
-		e.EndedMs = ended
-	}
-	if bits&entryPosition != 0 {
-		e.Iteration = r.number(math.MaxInt32)
-		e.Attempt = r.number(math.MaxInt32)
-	}
-	if bits&entrySameInput != 0 {
-		e.Input = previous.Output
-	} else {
-		e.Input = r.value()
-	}
-	e.Output = r.value()
-	if bits&entryFault != 0 {
-		e.Fault = r.fault(e.Reference)
-	}
-	if bits&entryFiles != 0 {
-		e.Files = r.files()
-	}
-	return e
-}
-
-func (r *timelineReader) fault(own string) *Fault {
-	at := r.number(len(r.faults))
-	if at > 0 {
-		return r.faults[at-1]
-	}
-	f := r.reader.fault(own)
-	if len(r.faults) < maxFaults {
-		r.faults = append(r.faults, f)
-	}
-	return f
-}
-
-func (r *timelineReader) value() value.Value {
-	at := r.number(len(r.table) + valueFirst - 1)
-	switch at {
-	case valueNull:
-		return nil
-	case valueNew:
-		text := r.bytes()
-		v := r.parse(text)
-		if len(text) > 2 {
-			r.table = append(r.table, v)
-		}
-		return v
-	default:
-		return r.table[at-valueFirst]
-	}
 }

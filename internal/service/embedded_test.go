@@ -63,7 +63,7 @@ func TestEmbeddedEngine(t *testing.T) {
 		if err != nil || e.Status != chargehand.Finished || string(e.Output) != `{"greeting":"hello Ada"}` || len(e.Results) != 1 || e.FinishedAt.Before(e.CreatedAt) {
 			t.Fatalf("got %+v, %v", e, err)
 		}
-		page, err := fx.Timeline(t.Context(), fx.p, setting.ID, e.ID, 10, 0, view)
+		page, err := fx.Timeline(t.Context(), fx.p, ListTimeline{Workflow: setting.ID, Execution: e.ID, Limit: 10, View: view})
 		if err != nil || len(page.Data) != 1 || page.Data[0].Name != "put" || string(page.Data[0].Output) != `{"greeting":"hello Ada"}` {
 			t.Errorf("its timeline is %+v, %v", page, err)
 		}

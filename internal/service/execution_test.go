@@ -566,41 +566,6 @@ func TestLargeInputAndOutputAreBlobs(t *testing.T) {
 	}
 }
 
-func TestTimeline(t *testing.T) {
-	fx := newFixture(t)
-	flow := fx.apply(definition("one", "1.0.0"))
-	e := fx.create(flow.ID, noInput)
-	fx.engine.cut = true
-	for i := range 5 {
-		fx.engine.lines = append(fx.engine.lines, machine.Entry{
-			Seq: i + 3, Name: "greet", Reference: "/do/0/greet", Attempt: 1, Phase: chargehand.Completed,
-			StartedMs: epoch.UnixMilli(), EndedMs: epoch.UnixMilli() + 1, Input: map[string]any{"i": i}, Output: nil,
-		})
-	}
-	fx.engine.lines[4].Phase, fx.engine.lines[4].Fault = chargehand.Faulted, &machine.Fault{Type: machine.ErrRuntime, Status: 500}
-	fx.engine.lines[0].Files = []machine.File{{ID: newID[chargehand.FileID](1).String(), Name: "a.txt", MediaType: "text/plain", Size: 2, Digest: "sha256:" + strings.Repeat("ab", 32)}}
-	page, err := fx.Timeline(t.Context(), fx.p, flow.ID, e.ID, 2, 0, view)
-	if err != nil || len(page.Data) != 2 || page.Next != 4 || !page.Truncated {
-		t.Fatalf("first page is %+v, %v", page, err)
-	}
-	first := page.Data[0]
-	if first.Seq != 3 || string(first.Input) != `{"i":0}` || string(first.Output) != "null" || first.FinishedAt.Sub(first.StartedAt) != time.Millisecond {
-		t.Errorf("entry is %+v", first)
-	}
-	if f := first.Files[0]; f.Filename != "a.txt" || f.SHA256 != strings.Repeat("ab", 32) || !strings.HasPrefix(f.URL, "https://example.com/api/v1/files/") {
-		t.Errorf("file is %+v", f)
-	}
-	page, err = fx.Timeline(t.Context(), fx.p, flow.ID, e.ID, 3, page.Next, view)
-	if err != nil || len(page.Data) != 3 || page.Next != 0 {
-		t.Fatalf("last page is %+v, %v", page, err)
-	}
-	if last := page.Data[2]; last.Error == nil || last.Error.Code != "runtime" || last.Error.Origin != "workflow" || last.Output != nil {
-		t.Errorf("entry is %+v", last)
-	}
-	_, err = fx.Timeline(t.Context(), fx.test, flow.ID, e.ID, 2, 0, view)
-	wantCode(t, err, chargehand.CodeExecutionNotFound)
-}
-
 func TestSchemaKeywordsBecomeCodes(t *testing.T) {
 	for keyword, want := range map[string]string{"required": "required", "minLength": "min_length", "$schema": "schema", "additionalProperties": "additional_properties"} {
 		if got := snakeCase(keyword); got != want {

@@ -244,6 +244,7 @@ type fakeEngine struct {
 	reasons []string
 	watched map[[16]byte]chan struct{}
 	lines   []machine.Entry
+	plan    *plan.Plan
 	cut     bool
 	waiting chan struct{} // gets a value when a request starts to watch; may be nil
 	tells   bool          // Follow tells of changes
@@ -474,11 +475,17 @@ func (f *fakeEngine) notify(id [16]byte) {
 	}
 }
 
-func (f *fakeEngine) Timeline(context.Context, int64) ([]machine.Entry, bool, error) {
+func (f *fakeEngine) Timeline(context.Context, int64) (*engine.Timeline, error) {
 	f.read.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.lines, f.cut, nil
+	return &engine.Timeline{Records: machine.RecordsOf(f.lines), Truncated: f.cut}, nil
+}
+
+func (f *fakeEngine) Progress(context.Context, int64) (*engine.Progress, error) {
+	var tally machine.Tally
+	tally = tally.Count(machine.RecordsOf(f.lines))
+	return &engine.Progress{Plan: f.plan, Tasks: tally.Tasks(), Truncated: f.cut}, nil
 }
 
 func (f *fakeEngine) Ready() bool { return true }

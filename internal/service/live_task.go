@@ -87,10 +87,11 @@ func (h *live) readTasks(t *topic, final bool) {
 // taskEvents reads all task events that are kept of an execution, by number. Where some are missing there is a gap,
 // if they will not be there later: final says that the execution had ended before.
 func (s *Service) taskEvents(ctx context.Context, no int64, final bool) ([]taskEvent, error) {
-	entries, _, err := s.engine.Timeline(ctx, no)
+	timeline, err := s.engine.Timeline(ctx, no)
 	if err != nil {
 		return nil, err
 	}
+	entries := timeline.Records
 	numbered := make([]taskEvent, 0, 2*len(entries))
 	for i := range entries {
 		e := &entries[i]
@@ -117,10 +118,10 @@ func (s *Service) taskEvents(ctx context.Context, no int64, final bool) ([]taskE
 	return list, nil
 }
 
-func taskEventOf(e *machine.Entry, ended bool) taskEvent {
+func taskEventOf(e *machine.Record, ended bool) taskEvent {
 	t := &TaskEvent{
 		No: int64(e.StartedNo), At: atMs(e.StartedMs), Seq: int64(e.Seq), Name: e.Name, Reference: e.Reference,
-		Iteration: e.Iteration, Attempt: e.Attempt, Phase: openPhase,
+		Iteration: e.Iteration(), Attempt: e.Attempt, Phase: openPhase,
 	}
 	if ended {
 		t.No, t.At, t.Ended, t.Phase = int64(e.EndedNo), atMs(e.EndedMs), true, e.Phase

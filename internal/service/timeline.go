@@ -3,31 +3,58 @@ package service
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
-	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TimelineEntry is one run of a task.
 type TimelineEntry struct {
 	Seq        int64
+	Parent     int64 // Seq of the task that it is a part of; 0: none
 	Name       string
+	Kind       string // keyword of the task
 	Reference  string // JSON pointer of the task (T2)
-	Iteration  int
+	Iterations []int  // the index in each loop around the task, the outermost first
 	Attempt    int
 	Phase      chargehand.Phase
 	StartedAt  time.Time
 	FinishedAt time.Time // zero: not yet
-	Input      []byte    // JSON
-	Output     []byte    // JSON; nil unless the task has completed
+	WaitingFor *TaskWait
+	Child      chargehand.ExecutionID // zero: it has started none
+	Input      []byte                 // JSON; nil in a summary
+	Output     []byte                 // JSON; nil in a summary and unless the task has completed
 	Error      *ExecutionError
 	Files      []Result
 	Document   string // digest of the API document that the call used; empty: none
+}
+
+// TaskWait is what a task waits for.
+type TaskWait struct {
+	Kind   string    // child, event, retry or timer
+	Until  time.Time // zero: not known
+	Filter string    // types of events
+}
+
+// ListTimeline is the request for a page of a timeline.
+type ListTimeline struct {
+	Workflow   chargehand.WorkflowID
+	Execution  chargehand.ExecutionID
+	References []string // only the runs of these tasks; empty: of all
+	Under      string   // only this task and what is in it
+	Phases     []chargehand.Phase
+	AfterSeq   int64 // only those that started later
+	Descending bool
+	Summary    bool // without inputs and outputs
+	Limit      int
+	After      int64 // Seq to continue after, in the order of the list; 0: from the beginning
+	View       View
 }
 
 // TimelinePage is one page of a timeline, by Seq.
@@ -37,53 +64,112 @@ type TimelinePage struct {
 	Truncated bool  // older entries were dropped
 }
 
-// Timeline lists the tasks of an execution that have started, with Seq above after.
-// Codes: execution_not_found.
-func (s *Service) Timeline(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, limit int, after int64, v View) (*TimelinePage, error) {
-	var row store.Execution
-	err := s.view(ctx, func(r *store.Reader) (err error) {
-		row, err = s.findExecution(r, p, workflow, id)
-		return err
-	})
+// maxWaitFilter bounds how much of the types of awaited events is shown, in bytes.
+const maxWaitFilter = 255
+
+// Timeline lists the tasks of an execution that have started. Codes: execution_not_found.
+func (s *Service) Timeline(ctx context.Context, p *Principal, list ListTimeline) (*TimelinePage, error) {
+	row, err := s.executionRow(ctx, p, list.Workflow, list.Execution)
 	if err != nil {
 		return nil, err
 	}
-	entries, truncated, err := s.engine.Timeline(ctx, row.No)
+	timeline, err := s.engine.Timeline(ctx, row.No)
 	if err != nil {
 		return nil, storageError(notFoundIs(err, executionNotFound))
 	}
-	page := &TimelinePage{Data: []TimelineEntry{}, Truncated: truncated}
+	records, next := list.page(timeline.Records)
+	page := &TimelinePage{Data: make([]TimelineEntry, len(records)), Next: next, Truncated: timeline.Truncated}
+	if !list.Summary {
+		for i, e := range records { // not in the transaction: they may be in the blob store
+			if page.Data[i].Input, page.Data[i].Output, err = timeline.Values(ctx, e); err != nil {
+				return nil, storageError(err)
+			}
+		}
+	}
 	err = s.view(ctx, func(r *store.Reader) error {
-		for i := range entries {
-			if int64(entries[i].Seq) <= after {
-				continue
-			}
-			if len(page.Data) == limit {
-				page.Next = page.Data[limit-1].Seq
-				return nil
-			}
-			shown, err := s.timelineEntry(r, &row, &entries[i], v)
-			if err != nil {
+		for i, e := range records {
+			if err := s.timelineEntry(r, row, e, list.View, &page.Data[i]); err != nil {
 				return err
 			}
-			page.Data = append(page.Data, shown)
 		}
 		return nil
 	})
 	return page, err
 }
 
-func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machine.Entry, v View) (shown TimelineEntry, err error) {
-	shown = TimelineEntry{
-		Seq: int64(e.Seq), Name: e.Name, Reference: e.Reference, Iteration: e.Iteration, Attempt: e.Attempt,
-		Phase: e.Phase, StartedAt: atMs(e.StartedMs), FinishedAt: atMs(e.EndedMs), Document: e.Document,
+// executionRow is the row of an execution that the principal sees.
+func (s *Service) executionRow(
+	ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID,
+) (row *store.Execution, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		found, err := s.findExecution(r, p, workflow, id)
+		row = &found
+		return err
+	})
+	return row, err
+}
+
+// page picks the records of a page, and the Seq to continue after.
+func (l *ListTimeline) page(records []machine.Record) (page []*machine.Record, next int64) {
+	under := l.under(records)
+	for at := range records {
+		i := at
+		if l.Descending {
+			i = len(records) - 1 - at
+		}
+		e := &records[i]
+		seq := int64(e.Seq)
+		switch {
+		case seq <= l.AfterSeq,
+			l.After != 0 && (seq > l.After) == l.Descending, l.After == seq,
+			len(l.References) > 0 && !slices.Contains(l.References, e.Reference),
+			len(l.Phases) > 0 && !slices.Contains(l.Phases, e.Phase),
+			under != nil && !under[e.Seq]:
+			continue
+		}
+		if len(page) == l.Limit {
+			return page, int64(page[l.Limit-1].Seq)
+		}
+		page = append(page, e)
 	}
-	if shown.Input, err = showReferences(r, row.Account, row.Environment, v.BaseURL, value.Marshal(e.Input)); err != nil {
-		return shown, err
+	return page, 0
+}
+
+// under finds the entries of the task that Under names and of what is in it, by their Seq. What is in a function or an
+// extension is found by the entry that it is a part of, what an entry that was dropped holds by its reference.
+// It is nil if all are wanted.
+func (l *ListTimeline) under(records []machine.Record) map[int]bool {
+	if l.Under == "" {
+		return nil
 	}
-	if e.Phase == chargehand.Completed {
-		if shown.Output, err = showReferences(r, row.Account, row.Environment, v.BaseURL, value.Marshal(e.Output)); err != nil {
-			return shown, err
+	in := map[int]bool{}
+	for i := range records {
+		e := &records[i]
+		if rest, ok := strings.CutPrefix(e.Reference, l.Under); in[e.Parent] || ok && (rest == "" || rest[0] == '/') {
+			in[e.Seq] = true
+		}
+	}
+	return in
+}
+
+func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machine.Record, v View, shown *TimelineEntry) (err error) {
+	input, output := shown.Input, shown.Output
+	*shown = TimelineEntry{
+		Seq: int64(e.Seq), Parent: int64(e.Parent), Name: e.Name, Kind: e.Kind().String(), Reference: e.Reference,
+		Iterations: e.Iterations, Attempt: e.Attempt, Phase: e.Phase, StartedAt: atMs(e.StartedMs), FinishedAt: atMs(e.EndedMs),
+		Child: e.Child, Document: e.Document,
+	}
+	if w := e.Wait; w != nil {
+		shown.WaitingFor = &TaskWait{Kind: w.Kind.String(), Until: atMs(w.UntilMs), Filter: excerpt.Line(w.Filter, maxWaitFilter)}
+	}
+	if input != nil {
+		if shown.Input, err = showReferences(r, row.Account, row.Environment, v.BaseURL, input); err != nil {
+			return err
+		}
+	}
+	if output != nil && e.Phase == chargehand.Completed {
+		if shown.Output, err = showReferences(r, row.Account, row.Environment, v.BaseURL, output); err != nil {
+			return err
 		}
 	}
 	if e.Fault != nil {
@@ -93,12 +179,12 @@ func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machin
 	for _, f := range e.Files {
 		file := store.File{No: 1, Environment: row.Environment, Name: f.Name, MediaType: f.MediaType, Size: f.Size}
 		if err := file.ID.UnmarshalText([]byte(f.ID)); err != nil {
-			return shown, err
+			return err
 		}
 		if file.Digest, err = hex.DecodeString(strings.TrimPrefix(f.Digest, "sha256:")); err != nil {
-			return shown, err
+			return err
 		}
 		shown.Files = append(shown.Files, s.result(&file, v, now))
 	}
-	return shown, nil
+	return nil
 }

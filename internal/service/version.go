@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/store"
@@ -196,11 +195,7 @@ func (s *Service) Graph(
 		}
 		source = v.Source
 	}
-	doc, problems := dsl.Parse(source) // plans do not keep the positions
-	if problems.HasErrors() {
-		return nil, fmt.Errorf("parse stored definition of workflow %s: %w", id, problems.Err())
-	}
-	return graph.Of(doc), nil
+	return graphOf(source, id)
 }
 
 func revisionNotFound(version string, number int64) error {

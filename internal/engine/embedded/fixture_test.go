@@ -418,20 +418,24 @@ func (fx *fixture) result(no int64) string {
 // story is the timeline without times.
 func (fx *fixture) story(no int64) string {
 	fx.t.Helper()
-	entries, truncated, err := fx.engine.Timeline(context.Background(), no)
+	timeline, err := fx.engine.Timeline(context.Background(), no)
 	if err != nil {
 		fx.t.Fatal(err)
 	}
 	var b strings.Builder
-	for _, e := range entries {
-		fmt.Fprintf(&b, "%d %s %d %d %s %s %s", e.Seq, e.Reference, e.Iteration, e.Attempt, e.Phase,
-			value.Marshal(e.Input), value.Marshal(e.Output))
+	for i := range timeline.Records {
+		e := &timeline.Records[i]
+		input, output, err := timeline.Values(context.Background(), e)
+		if err != nil {
+			fx.t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%d in %d %s %d %d %s %s %s", e.Seq, e.Parent, e.Reference, e.Iterations, e.Attempt, e.Phase, input, output)
 		if e.Fault != nil {
 			fmt.Fprintf(&b, " %s", e.Fault.Type)
 		}
 		b.WriteString("\n")
 	}
-	if truncated {
+	if timeline.Truncated {
 		b.WriteString("truncated\n")
 	}
 	return b.String()

@@ -20,7 +20,11 @@ func (e *Engine) buildEnd(s *writeSet) (err error) {
 // timelineChunk encodes the timeline entries that no chunk holds yet. end is nil if the execution has not ended.
 func (e *Engine) timelineChunk(inst *instance, end *engine.End) (chunk []byte, err error) {
 	entries := inst.machine.TakeTimeline()
-	if len(entries) == 0 {
+	var tally machine.Tally
+	if end != nil {
+		tally = inst.machine.Tally()
+	}
+	if len(entries) == 0 && tally.Empty() {
 		return nil, nil
 	}
 	if inst.input == nil {
@@ -28,7 +32,7 @@ func (e *Engine) timelineChunk(inst *instance, end *engine.End) (chunk []byte, e
 			return nil, err
 		}
 	}
-	return inst.secrets.EncodeTimeline(entries, end.Known(inst.input)...), nil
+	return inst.secrets.EncodeTimeline(entries, tally, end.Known(inst.input)...), nil
 }
 
 // fail ends an execution whose machine cannot continue.

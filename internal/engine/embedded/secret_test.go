@@ -270,9 +270,13 @@ func TestSecretsOfAnotherKey(t *testing.T) {
 		}
 	}
 	broken(row)
-	entries, truncated, err := fx.engine.Timeline(t.Context(), row.No)
-	if err != nil || len(entries) > 0 || !truncated {
-		t.Errorf("the timeline has %d entries, truncated: %v, %v", len(entries), truncated, err)
+	timeline, err := fx.engine.Timeline(t.Context(), row.No)
+	if err != nil || len(timeline.Records) > 0 || !timeline.Truncated {
+		t.Errorf("the timeline is %+v, %v", timeline, err)
+	}
+	progress, err := fx.engine.Progress(t.Context(), row.No)
+	if err != nil || len(progress.Tasks) > 0 || !progress.Truncated {
+		t.Errorf("the progress is %+v, %v", progress, err)
 	}
 	broken(fx.run(rev, `{}`)) // the secret itself is of the old key
 	fx.idle(1)

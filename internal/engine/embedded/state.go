@@ -60,7 +60,7 @@ func (inst *instance) runsDetached() bool {
 // until there are many.
 func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
 	inst := s.inst
-	if authoritative || endedEntries(inst.machine) > maxStateEntries {
+	if authoritative || inst.machine.EndedEntries() > maxStateEntries {
 		var err error
 		if s.chunk, err = e.timelineChunk(inst, nil); err != nil {
 			return err
@@ -77,14 +77,4 @@ func (e *Engine) checkpoint(s *writeSet, authoritative bool) error {
 	}
 	s.dropJournal = authoritative
 	return nil
-}
-
-// endedEntries counts the ended timeline entries that are still a part of the state.
-func endedEntries(m *machine.Machine) (n int) {
-	for _, entry := range m.Timeline() {
-		if entry.Ended() {
-			n++
-		}
-	}
-	return n
 }

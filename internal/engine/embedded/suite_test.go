@@ -154,11 +154,11 @@ func (fx *fixture) suiteResult(o *suiteOutside, row store.Execution) machinetest
 	for _, id := range ids {
 		result.Files = append(result.Files, o.files[id])
 	}
-	entries, _, err := fx.engine.Timeline(context.Background(), row.No)
+	timeline, err := fx.engine.Timeline(context.Background(), row.No)
 	if err != nil {
 		fx.t.Fatal(err)
 	}
-	result.Timeline = entries
+	result.Timeline = timeline.Records
 	return result
 }
 

@@ -73,12 +73,16 @@ do:
 	if len(got.Published) != 1 || !bytes.Contains(shown, []byte("[redacted]")) {
 		t.Errorf("shown is %s", shown)
 	}
-	entries, _, err := e.engine.Timeline(t.Context(), a.No)
-	if err != nil || len(entries) != 6+3500 {
-		t.Errorf("the timeline has %d entries, %v", len(entries), err)
+	timeline, err := e.engine.Timeline(t.Context(), a.No)
+	if err != nil || len(timeline.Records) != 6+3500 {
+		t.Fatalf("the timeline has %d entries, %v", len(timeline.Records), err)
 	}
-	for _, entry := range entries {
-		shown = value.Append(value.Append(shown, entry.Input), entry.Output)
+	for i := range timeline.Records {
+		input, output, err := timeline.Values(t.Context(), &timeline.Records[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = append(append(shown, input...), output...)
 	}
 	runs := e.histories(a)
 	if len(runs) < 2 {

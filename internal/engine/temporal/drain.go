@@ -149,6 +149,6 @@ func (r *run) storeChunk(entries []machine.Entry) workflow.Future {
 	}
 	return r.write(chunkType, chunk{
 		Execution: r.argument.Execution, No: r.argument.No, Number: d.chunks, Keep: len(d.sizes),
-		Data: r.secrets.EncodeTimeline(entries, r.input), Confidential: r.argument.Confidential,
+		Data: r.secrets.EncodeTimeline(entries, machine.Tally{}, r.input), Confidential: r.argument.Confidential,
 	})
 }

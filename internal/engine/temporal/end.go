@@ -136,6 +136,7 @@ func (r *run) awaitDetached() {
 // cancellation or because the reconciler took it for lost, stays as it is: then only the end of
 // the timeline is stored.
 func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
+	tally := r.machine.Tally()
 	if !r.isFinal {
 		end := engine.EndOf(c, r.secrets)
 		e := ending{
@@ -143,8 +144,8 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 			StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
 			Output: json.RawMessage(end.Output.Inline), Fault: r.secrets.RedactFault(c.Fault), Files: c.Files,
 		}
-		if len(entries) > 0 {
-			e.Timeline = r.secrets.EncodeTimeline(entries, end.Known(r.input)...)
+		if len(entries) > 0 || !tally.Empty() {
+			e.Timeline = r.secrets.EncodeTimeline(entries, tally, end.Known(r.input)...)
 		}
 		var done finished
 		if err := r.write(finishType, e).Get(r.ctx, &done); err != nil {
@@ -157,7 +158,7 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	}
 	// Also without entries: readers wait for it.
 	return r.write(chunkType, chunk{
-		Execution: r.argument.Execution, No: r.argument.No, Last: true, Data: r.secrets.EncodeTimeline(entries, r.input),
+		Execution: r.argument.Execution, No: r.argument.No, Last: true, Data: r.secrets.EncodeTimeline(entries, tally, r.input),
 	}).Get(r.ctx, nil)
 }
 

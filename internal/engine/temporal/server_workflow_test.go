@@ -121,7 +121,7 @@ func TestServerRequeue(t *testing.T) {
 	if err := v.Get(&data); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := machine.DecodeTimeline(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), data, value.Value(0))
+	entries, _, err := machine.DecodeTimeline(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), data, 1)
 	if err != nil || len(entries) != 2 || entries[1].Name != "a" || entries[1].Phase != chargehand.Running {
 		t.Errorf("the timeline is %v, %v", entries, err)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/pause"
+	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -27,31 +27,69 @@ const (
 
 // Timeline implements engine.Engine. The newest entries of a running execution come from its workflow, if that answers;
 // the others are stored.
-func (e *Engine) Timeline(ctx context.Context, executionNo int64) ([]machine.Entry, bool, error) {
+func (e *Engine) Timeline(ctx context.Context, executionNo int64) (*engine.Timeline, error) {
 	var before, now engine.StoredTimeline
 	var live []byte
-	err := e.record(ctx, executionNo, &before)
+	err := e.record(ctx, executionNo, engine.ReadTimeline, &before)
 	for tries := 0; err == nil && tries < maxAsked; tries++ {
 		live = e.liveTimeline(ctx, &before.Row)
 		// Entries move from the workflow to the database: both must be of one time.
-		if err = e.record(ctx, executionNo, &now); err != nil || len(now.Chunks) == len(before.Chunks) {
+		if err = e.record(ctx, executionNo, engine.ReadTimeline, &now); err != nil || len(now.Chunks) == len(before.Chunks) {
 			break
 		}
 		before = now
 	}
 	if err != nil || now.Row.State != store.StateEnded && !now.Row.State.Begun() {
-		return nil, false, err
+		return &engine.Timeline{}, err
 	}
+	p, secrets, err := e.completeTimeline(ctx, &now, live)
+	if err != nil {
+		return nil, err
+	}
+	return now.Timeline(e.config.Blobs, e.log, p, secrets, nil)
+}
+
+// Progress implements engine.Engine. The workflow of a running execution counts all that has started; if it does not
+// answer, the stored entries are counted.
+func (e *Engine) Progress(ctx context.Context, executionNo int64) (*engine.Progress, error) {
+	var now engine.StoredTimeline
+	err := e.record(ctx, executionNo, engine.ReadTimelineEnd, &now)
+	if err != nil || now.Row.State != store.StateEnded && !now.Row.State.Begun() {
+		return &engine.Progress{}, err
+	}
+	live := e.liveTimeline(ctx, &now.Row)
+	if live == nil { // it may have ended meanwhile
+		err = e.record(ctx, executionNo, engine.ReadTimelineEnd, &now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, secrets, err := e.completeTimeline(ctx, &now, live)
+	if err != nil {
+		return nil, err
+	}
+	var progress *engine.Progress
+	err = e.config.Store.View(ctx, func(r *store.Reader) (err error) {
+		progress, err = now.Progress(r, e.log, p, secrets)
+		return err
+	})
+	return progress, err
+}
+
+// completeTimeline adds the live entries, or those that the workflow of an execution that has ended is about to store.
+func (e *Engine) completeTimeline(
+	ctx context.Context, now *engine.StoredTimeline, live []byte,
+) (*plan.Plan, *engine.Secrets, error) {
 	if now.Row.State != store.StateEnded {
 		now.Last = live
-	} else if err := e.awaitLast(ctx, &now); err != nil {
-		return nil, false, err
+	} else if err := e.awaitLast(ctx, now); err != nil {
+		return nil, nil, err
 	}
 	p, err := e.config.Plans.Plan(ctx, now.Row.Revision)
 	if err != nil {
-		return nil, false, fmt.Errorf("find plan: %w", err)
+		return nil, nil, fmt.Errorf("find plan: %w", err)
 	}
-	return now.Entries(ctx, e.config.Blobs, e.log, p, engine.SealingOf(now.Row.ID, p, e.config.Sealer), nil)
+	return p, engine.SealingOf(now.Row.ID, p, e.config.Sealer), nil
 }
 
 // awaitLast waits for the end of the timeline of an execution that was ended by a decision in
@@ -64,16 +102,18 @@ func (e *Engine) awaitLast(ctx context.Context, now *engine.StoredTimeline) erro
 	ctx, cancel := context.WithTimeout(ctx, lastTime)
 	defer cancel()
 	for now.Last == nil && pause.For(ctx, lastPause) == nil {
-		if err := e.record(ctx, now.Row.No, now); err != nil && ctx.Err() == nil {
+		if err := e.record(ctx, now.Row.No, engine.ReadTimeline, now); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Engine) record(ctx context.Context, no int64, to *engine.StoredTimeline) error {
+func (e *Engine) record(
+	ctx context.Context, no int64, read func(*store.Reader, int64) (engine.StoredTimeline, error), to *engine.StoredTimeline,
+) error {
 	return e.config.Store.View(ctx, func(r *store.Reader) error {
-		got, err := engine.ReadTimeline(r, no)
+		got, err := read(r, no)
 		if err == nil {
 			*to = got
 		}

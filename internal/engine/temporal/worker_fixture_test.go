@@ -268,8 +268,7 @@ func (o *workerFixture) result(a argument, files map[string]machine.File) machin
 		return err
 	})
 	result := machinetest.Result{Phase: row.Phase, Published: o.emitted(a.Execution)}
-	input := parsed(o.t, a.Input)
-	known := []value.Value{input}
+	known := 1 // the input
 	if outcome.Fault != nil {
 		f, err := engine.DecodeFault(outcome.Fault)
 		if err != nil {
@@ -282,7 +281,7 @@ func (o *workerFixture) result(a argument, files map[string]machine.File) machin
 			o.t.Fatal(err)
 		}
 		result.Output = parsed(o.t, data)
-		known = append(known, result.Output)
+		known = 2
 	}
 	var ids []string
 	if outcome.Files != nil {
@@ -297,22 +296,22 @@ func (o *workerFixture) result(a argument, files map[string]machine.File) machin
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	var parts [][]machine.Entry
-	decode := func(data []byte, known ...value.Value) {
-		entries, err := machine.DecodeTimeline(p, data, known...)
+	var parts [][]machine.Record
+	decode := func(data []byte, known int) {
+		records, _, err := machine.DecodeTimeline(p, data, known)
 		if err != nil {
 			o.t.Fatal(err)
 		}
-		parts = append(parts, entries)
+		parts = append(parts, records)
 	}
 	for _, data := range chunks {
 		if o.unseal != nil && p.UsesSecrets() {
 			data = o.unseal(a.Execution, data)
 		}
-		decode(data, input)
+		decode(data, 1)
 	}
 	if outcome.Timeline != nil {
-		decode(outcome.Timeline, known...)
+		decode(outcome.Timeline, known)
 	}
 	result.Timeline, _ = machine.MergeTimeline(parts...)
 	return result

@@ -296,5 +296,5 @@ func (r *run) pause() {
 
 // timeline answers the query: the entries that no chunk holds yet, as a chunk.
 func (r *run) timeline() ([]byte, error) {
-	return r.secrets.EncodeTimeline(r.machine.Timeline(), r.input), nil
+	return r.secrets.EncodeTimeline(r.machine.Timeline(), r.machine.Tally(), r.input), nil
 }

@@ -96,7 +96,7 @@ type bareRun struct {
 	queue   []machine.Event // outcomes to be applied
 	timers  map[machine.CommandID]int64
 	hanging map[machine.CommandID]bool
-	chunks  [][]machine.Entry
+	chunks  [][]machine.Record
 	result  Result
 
 	bus       []stored
@@ -147,7 +147,7 @@ func (r *bareRun) apply(ev machine.Event) {
 	for _, c := range r.m.Apply(ev) {
 		r.carryOut(c)
 	}
-	r.chunks = append(r.chunks, r.m.TakeTimeline())
+	r.chunks = append(r.chunks, machine.RecordsOf(r.m.TakeTimeline()))
 }
 
 func (r *bareRun) carryOut(c machine.Command) {
