@@ -62,11 +62,13 @@ func TestWorkflowCursor(t *testing.T) {
 	}
 }
 
-// TestWorkflowPage is the contract's list answer, byte by byte.
+// TestWorkflowPage is the list answer with all that may be in it, byte by byte.
 func TestWorkflowPage(t *testing.T) {
 	a := request{path: "/api/v1/workflows"}.to(newServer(t, &fake{}))
 	want := `{"data":[{"id":"0197a5c4-1111-7000-8000-000000000001","name":"greet","namespace":"default","title":"Say hello",` +
-		`"version":"1.0.0","created_at":"2026-01-31T09:30:00.120Z","updated_at":"2026-01-31T10:30:00.120Z"}],"cursor":"2026-01-31T09:30:00.120Z"}`
+		`"version":"1.0.0","draft":true,"tags":["team:pay"],"created_at":"2026-01-31T09:30:00.120Z","updated_at":"2026-01-31T10:30:00.120Z",` +
+		`"activity":{"last_execution":{"id":"0197a5c4-2222-7000-8000-000000000002","status":"finished","created_at":"2026-01-31T09:30:00.120Z"},` +
+		`"next_schedule":"2026-01-31T09:30:00.120Z","created":100,"finished":100,"failed":0,"open":0,"at_least":true}}],"cursor":"2026-01-31T09:30:00.120Z"}`
 	if string(a.body) != want {
 		t.Errorf("got  %s\nwant %s", a.body, want)
 	}

@@ -92,7 +92,7 @@ func TestBatchAnswers(t *testing.T) {
 	s := newServer(t, &fake{})
 	const head = `{"batch_id":"0197a5c4-3333-7000-8000-000000000003","id":"0197a5c4-3333-7000-8000-000000000003","workflow_id":"0197a5c4-1111-7000-8000-000000000001",` +
 		`"status":"running","total":3,"completed":1,"failed":1,"cancelled":1,"running":1,"waiting":0,"queued":0,"concurrency":500,` +
-		`"effective_concurrency":100,"workflow_version":"1.0.0","revision":2,"environment":"live",` +
+		`"effective_concurrency":100,"workflow_version":"1.0.0","revision":2,"phase":"running","eta_ms":1500,"environment":"live",` +
 		`"started_by":{"kind":"key","id":"0197a5c4-5555-7000-8000-000000000005","name":"ci"},"created_at":"2026-01-31T09:30:00.120Z",` +
 		`"started_at":"2026-01-31T09:30:00.120Z","completed_at":"2026-01-31T09:30:00.120Z"`
 	const entry = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","inputs":{"i":1.0},`

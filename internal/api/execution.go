@@ -17,6 +17,8 @@ import (
 var (
 	statuses = []any{"initial", "processing", "human_in_the_loop", "finished", "error"}
 	phases   = []any{"pending", "running", "waiting", "suspended", "cancelled", "faulted", "completed"}
+	// taskPhases are those of a task: executions are suspended, tasks are not.
+	taskPhases = []any{"pending", "running", "waiting", "cancelled", "faulted", "completed"}
 )
 
 // retryLaterValue is the hint on executions and batches that are not final yet.

@@ -92,11 +92,11 @@ var (
 	}
 	taskPhaseParameter = &parameter{
 		name: "phase", in: "query", many: true, about: "Only runs in this phase. Repeat it for several.",
-		schema: huma.Schema{Type: "string", Enum: phases},
+		schema: huma.Schema{Type: "string", Enum: taskPhases},
 		read: func(c *call, value string) (complaint string) {
 			phase, ok := chargehand.ParsePhase(value)
-			if !ok || !slices.Contains(phases, any(value)) {
-				return "must be one of " + listed(phases) + "."
+			if !ok || !slices.Contains(taskPhases, any(value)) {
+				return "must be one of " + listed(taskPhases) + "."
 			}
 			c.args.timeline.Phases = append(c.args.timeline.Phases, phase)
 			return ""

@@ -32,7 +32,7 @@ func TestTrivialExecutionEndsInItsAcceptance(t *testing.T) {
 	if got := fx.result(row.No); got != `{"sum":42}` {
 		t.Fatalf("output %s", got)
 	}
-	if got, want := fx.story(row.No), "1 /do/0/a 0 1 completed {\"a\":41} {\"sum\":42}\n"; got != want {
+	if got, want := fx.story(row.No), "1 in 0 /do/0/a [] 1 completed {\"a\":41} {\"sum\":42}\n"; got != want {
 		t.Fatalf("timeline %q", got)
 	}
 	if n := fx.engine.instances.size(); n != 0 {
