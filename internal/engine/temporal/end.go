@@ -136,7 +136,10 @@ func (r *run) awaitDetached() {
 // cancellation or because the reconciler took it for lost, stays as it is: then only the end of
 // the timeline is stored.
 func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
-	tally := r.machine.Tally()
+	var tally machine.Tally
+	if r.machine != nil { // otherwise the execution could not be revived, and nothing of it was counted here
+		tally = r.machine.Tally()
+	}
 	if !r.isFinal {
 		end := engine.EndOf(c, r.secrets)
 		e := ending{

@@ -47,7 +47,7 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 	e := New(Config{Store: store.New(db), Blobs: noBlobs{}, Client: away, Namespace: "test", Queue: "test", Log: slog.New(slog.DiscardHandler)})
 	_, unwatch := e.Watch(w.id())
 	defer unwatch()
-	late := []string{"dispatcher", "event matcher", "message relay", "reconciler", "watchers"}
+	late := []string{"delayed executions", "dispatcher", "event matcher", "message relay", "reconciler", "watchers"}
 	eventually(t, "all services wait for the database", func() bool { return db.waiting.Load() == int64(len(late)) })
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
