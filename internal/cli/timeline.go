@@ -122,7 +122,7 @@ func (c *connection) executionsProgress() *cobra.Command {
 				n := &t.Counts
 				rows[i] = []string{
 					taskPath(t.Reference), t.Kind, t.Reference, t.Phase, number(n.Completed), number(n.Faulted), number(n.Running + n.Waiting), number(n.Cancelled),
-					fmt.Sprint(t.Attempts), first, milliseconds(t.MinDurationMs), milliseconds(t.MeanDurationMs), milliseconds(t.MaxDurationMs),
+					fmt.Sprint(t.Attempts), first, duration(t.MinDurationMs), duration(t.MeanDurationMs), duration(t.MaxDurationMs),
 				}
 			}
 			return c.table(columns("TASK~ KIND REFERENCE* PHASE DONE> FAILED> OPEN> CANCELLED*> ATTEMPTS*> FIRST> MIN*> MEAN> MAX>"), rows, true)
@@ -141,7 +141,7 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-func milliseconds(ms *int64) string {
+func duration(ms *int64) string {
 	if ms == nil {
 		return "-"
 	}
