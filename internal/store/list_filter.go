@@ -170,6 +170,7 @@ func (f *ExecutionFilter) drive(l *listing, statuses []chargehand.Status, byLabe
 		return
 	case f.Failed:
 		l.ranges = []string{`e.error_code IS NOT NULL`}
+		statuses = allStatuses // they have one, which the index does not have
 		rows()
 		return
 	case f.Workflow != 0:

@@ -194,6 +194,22 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH e USING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
 		"list by batch": {list(store.ExecutionFilter{Batch: 3}), []string{
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item<?)"}},
+		"keys by environment": {func(r *store.Reader) error {
+			_, err := r.ExecutionKeys(store.ExecutionFilter{Account: 1, Environment: 1, Limit: 10})
+			return err
+		}, []string{"MERGE (UNION ALL)", "SEARCH e USING COVERING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
+		"failures": {func(r *store.Reader) error {
+			_, err := r.Failures(store.ExecutionFilter{Account: 1, Environment: 1, Failed: true, Workflow: 2, StartedBy: -7, Limit: 10})
+			return err
+		}, []string{"SEARCH e USING COVERING INDEX execution_failed (account=? AND environment=? AND id>? AND id<?)"}},
+		"failures to look at": {func(r *store.Reader) error {
+			_, _, err := r.Examined(store.ExecutionFilter{Account: 1, Environment: 1, Failed: true, Workflow: 2, StartedBy: -7}, 10)
+			return err
+		}, []string{"SEARCH e USING COVERING INDEX execution_failed (account=? AND environment=? AND id>? AND id<?)"}},
+		"now": {func(r *store.Reader) error {
+			_, err := r.CountNow(store.NowFilter{Account: 1, Environment: 1}, 10)
+			return err
+		}, []string{"SEARCH e USING COVERING INDEX execution_now (account=? AND environment=? AND state=?)"}},
 		"queued items": {func(r *store.Reader) error { _, err := r.QueuedItems(1, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_unfinished (state=? AND account=? AND batch=?)"}},
 		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 1, 1, 5); return err }, []string{
