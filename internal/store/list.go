@@ -106,7 +106,7 @@ var phaseStatuses = map[chargehand.Phase][]chargehand.Status{
 	chargehand.Pending:   {chargehand.Initial},
 	chargehand.Running:   {chargehand.Processing, chargehand.HumanInTheLoop},
 	chargehand.Waiting:   {chargehand.Processing, chargehand.HumanInTheLoop},
-	chargehand.Suspended: {chargehand.Processing, chargehand.HumanInTheLoop},
+	chargehand.Suspended: {chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop},
 	chargehand.Cancelled: {chargehand.Errored},
 	chargehand.Faulted:   {chargehand.Errored},
 	chargehand.Completed: {chargehand.Finished},

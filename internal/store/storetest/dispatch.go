@@ -372,6 +372,15 @@ func suspendAndResume(f *fixture) {
 			!suspended && e.Phase != chargehand.Pending {
 			f.Errorf("suspended %v: %+v", suspended, e)
 		}
+		f.view(func(r *store.Reader) error {
+			list, err := r.ListExecutions(store.ExecutionFilter{
+				Account: 1, Environment: chargehand.Live, Phases: []chargehand.Phase{chargehand.Suspended}, Limit: 10,
+			})
+			if found := len(list) == 1 && list[0].No == no; found != suspended {
+				f.Errorf("suspended %v: the list of suspended executions is %+v", suspended, list)
+			}
+			return err
+		})
 	}
 	f.update(func(tx *store.Tx) error {
 		rows, err := tx.NextQueued(1, singles, 5)
