@@ -11,27 +11,45 @@ import (
 
 // Execution is an execution as it is created (ExecutionID) or read (ID).
 type Execution struct {
-	ID              string          `json:"id"`
-	ExecutionID     string          `json:"execution_id,omitempty"`
-	WorkflowID      string          `json:"workflow_id"`
-	Status          string          `json:"status"`
-	Phase           string          `json:"phase"`
-	WorkflowVersion string          `json:"workflow_version"`
-	Revision        int             `json:"revision"`
-	Environment     string          `json:"environment"`
-	BatchID         string          `json:"batch_id,omitempty"`
-	RetryOf         string          `json:"retry_of,omitempty"`
-	CreatedAt       time.Time       `json:"created_at"`
-	StartedAt       *time.Time      `json:"started_at,omitempty"`
-	FinishedAt      *time.Time      `json:"finished_at,omitempty"`
-	Output          json.RawMessage `json:"output,omitempty"`
-	Error           *ExecutionError `json:"error,omitempty"`
-	Results         []Result        `json:"results"`
+	ID              string `json:"id"`
+	ExecutionID     string `json:"execution_id,omitempty"`
+	WorkflowID      string `json:"workflow_id"`
+	Status          string `json:"status"`
+	Phase           string `json:"phase"`
+	WorkflowVersion string `json:"workflow_version"`
+	Revision        int    `json:"revision"`
+	Environment     string `json:"environment"`
+	BatchID         string `json:"batch_id,omitempty"`
+	RetryOf         string `json:"retry_of,omitempty"`
+	// ParentID is the execution that has started it, RootID the one at the top of the tree; empty: none has.
+	ParentID   string            `json:"parent_id,omitempty"`
+	RootID     string            `json:"root_id,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`      // those of its batch, too
+	WaitingFor *WaitingFor       `json:"waiting_for,omitempty"` // nil: a task runs, or it has ended
+	CreatedAt  time.Time         `json:"created_at"`
+	StartedAt  *time.Time        `json:"started_at,omitempty"`
+	FinishedAt *time.Time        `json:"finished_at,omitempty"`
+	Output     json.RawMessage   `json:"output,omitempty"`
+	Error      *ExecutionError   `json:"error,omitempty"`
+	Results    []Result          `json:"results"`
 	// NewerVersion and NewerRevision are what a start would run now, in the answer to a retry
 	// that runs an older one; empty and 0 otherwise.
 	NewerVersion  string `json:"newer_version,omitempty"`
 	NewerRevision int    `json:"newer_revision,omitempty"`
 	raw
+}
+
+// WaitingFor is what an execution waits for: the most blocking one of all.
+type WaitingFor struct {
+	Kind   string       `json:"kind"` // person, child, event, retry, timer or slot
+	Until  *time.Time   `json:"until,omitempty"`
+	TaskID string       `json:"task_id,omitempty"`
+	Filter *EventFilter `json:"filter,omitempty"`
+}
+
+// EventFilter says which events an execution waits for.
+type EventFilter struct {
+	Types []string `json:"types"`
 }
 
 // Final reports whether the execution has ended.

@@ -125,6 +125,8 @@ func unknownParameter(name string, known []string) chargehand.FieldError {
 	detail := "There is no query parameter " + quote(name) + " here."
 	if meant := service.Suggest(name, known); meant != "" {
 		detail += " Did you mean " + meant + "?"
+	} else if len(known) == 1 {
+		detail += " There is only " + known[0] + "."
 	} else if len(known) > 0 {
 		detail += " There are " + strings.Join(known, ", ") + "."
 	}

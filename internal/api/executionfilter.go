@@ -13,6 +13,8 @@ import (
 // maxValues bounds the values of a filter that may be repeated.
 const maxValues = 20
 
+const badLabel = "must be the name of a label, a colon and its value, such as team:blue."
+
 // maxFilterText bounds the text of a filter, in bytes.
 const maxFilterText = 1100
 
@@ -35,10 +37,10 @@ var executionFilters = []*parameter{
 		read: func(c *call, value string) (complaint string) {
 			name, text, ok := strings.Cut(value, ":")
 			if !ok {
-				return "must be the name of a label, a colon and its value."
+				return badLabel
 			}
 			if complaint := service.LabelComplaint(name, text); complaint != "" {
-				return "is no label: " + complaint
+				return badLabel + " " + complaint
 			}
 			labels := &c.args.filter.Labels
 			if len(*labels) >= maxValues {

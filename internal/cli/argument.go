@@ -159,6 +159,28 @@ func (n *named) Set(text string) error {
 	return n.Value.Set(text)
 }
 
+// timeFlag is a flag whose value resolveTime understands.
+type timeFlag struct{ value *string }
+
+const timeKind = "TIME"
+
+func timeVar(f *pflag.FlagSet, value *string, name, text string) {
+	f.Var(timeFlag{value}, name, text)
+}
+
+func (t timeFlag) String() string {
+	if t.value == nil {
+		return ""
+	}
+	return *t.value
+}
+func (t timeFlag) Type() string { return timeKind }
+
+func (t timeFlag) Set(text string) error {
+	*t.value = text
+	return nil
+}
+
 // metavariables are what stands for the value of a flag in help texts, where its type does not
 // say enough.
 var metavariables = map[string]string{
@@ -169,7 +191,7 @@ var metavariables = map[string]string{
 	"listen": "HOST:PORT", "temporal-address": "HOST:PORT", "connect-to": "HOST:PORT:HOST2:PORT2",
 	"oidc": "NAME=ISSUER", "oidc-client": "NAME=ID", "oidc-secret": "NAME=SECRET", "oidc-secret-file": "NAME=PATH", "oidc-title": "NAME=TEXT", "oidc-provision": "NAME=RULE,…",
 	"input": "JSON|@FILE|-", "file": "NAME=PATH", "files": "NAME=PATTERN", "version": "VERSION", "container-volume": "PATH[:ro]",
-	"created-after": "TIME", "created-before": "TIME", "batch": "BATCH",
+	"batch": "BATCH", "root": "EXECUTION", "label": "NAME:VALUE", "variable": "NAME=JSON", "delay": "DURATION",
 	"user": "USER", "group": "GROUP", "workflow": "WORKFLOW", "email": "EMAIL", "account": "ACCOUNT",
 }
 
@@ -185,9 +207,9 @@ func nameValues(cmd *cobra.Command) {
 		switch {
 		case many && name == "DIR":
 			name = "LIST"
-		case name != "":
-		case strings.HasPrefix(kind, "WORD"):
+		case strings.HasPrefix(kind, "WORD") || kind == timeKind:
 			name = kind
+		case name != "":
 		case many:
 			name = "LIST"
 		case kind == "int" || kind == "int64" || kind == "float64":

@@ -41,8 +41,8 @@ admin. A key of test sees what was changed in test.`
 	fl.StringVar(&f.Actor, "actor", "", "only changes by the user or API key with this id, by the user with this e-mail, or by the system")
 	fl.StringVar(&f.Action, "action", "", "only this action, such as workflow.published")
 	fl.StringVar(&f.Target, "target", "", "only changes of what has this id; of a secret this name, of a user this e-mail, of a workflow this namespace/name")
-	fl.StringVar(&f.After, "after", "", "only what happened after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
-	fl.StringVar(&f.Before, "before", "", "only what happened before this time")
+	timeVar(fl, &f.After, "after", "only what happened after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
+	timeVar(fl, &f.Before, "before", "only what happened before this time")
 	return cmd
 }
 

@@ -16,8 +16,8 @@ import (
 func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter) {
 	statesVar(fl, &f.Statuses, &f.Phases, "executions")
 	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
-	fl.StringVar(&f.CreatedAfter, "created-after", "", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
-	fl.StringVar(&f.CreatedBefore, "created-before", "", "only what was created before this time")
+	timeVar(fl, &f.CreatedAfter, "created-after", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
+	timeVar(fl, &f.CreatedBefore, "created-before", "only what was created before this time")
 	fl.StringArrayVar(&f.Labels, "label", nil, "only executions with this label, NAME:VALUE (repeatable: with all of them)")
 	fl.StringArrayVar(&f.ErrorCodes, "error-code", nil, "only executions that failed with this code (repeatable)")
 	fl.StringArrayVar(&f.Causes, "cause", nil, "only executions that were started by api, batch, schedule, event, parent or retry (repeatable)")
@@ -156,8 +156,8 @@ func newOverview(con console) *cobra.Command {
 	cmd.Long = `Show how many executions were accepted and have ended by the hour or day, how long they took, what is being done, and what
 has failed most often. Executions stay counted when they are deleted. Counts are some seconds behind.`
 	fl := cmd.Flags()
-	fl.StringVar(&f.From, "from", "", "beginning: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago (default: a day before --to)")
-	fl.StringVar(&f.To, "to", "", "end (default: now)")
+	timeVar(fl, &f.From, "from", "beginning: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago (default: a day before --to)")
+	timeVar(fl, &f.To, "to", "end (default: now)")
 	fl.StringVar(&f.Step, "step", "", "length of a row in hours or days, such as 1h, 6h, 1d (default: an hour, or a day for long times)")
 	return cmd
 }
@@ -167,7 +167,7 @@ func (c *connection) showOverview(ctx context.Context, api *client.Client, o *cl
 	state := fmt.Sprintf("now: %s queued, %s running, %s waiting, %s of them for a person",
 		atLeast(now.Queued, now.AtLeast), atLeast(now.Running, now.AtLeast), atLeast(now.Waiting, now.AtLeast), atLeast(now.Human, now.AtLeast))
 	if now.Oldest != nil {
-		state += fmt.Sprintf("; the oldest, %s, is from %s", c.id(now.Oldest.ID), c.when(&now.Oldest.CreatedAt))
+		state += fmt.Sprintf("\nthe oldest of them: %s, from %s", c.id(now.Oldest.ID), c.when(&now.Oldest.CreatedAt))
 	}
 	fmt.Fprintln(c.out, state)
 	form := "2006-01-02 15:04Z"

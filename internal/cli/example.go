@@ -64,6 +64,7 @@ var commandExamples = map[string]string{
 	"chargehand context set":    `  chargehand context set chargehand.example.com --environment test`,
 	"chargehand context delete": `  chargehand context delete chargehand.example.com`,
 	"chargehand workflows apply": `  chargehand workflows apply order.yaml
+  chargehand workflows apply order.yaml -m 'ship on Saturdays, too'
   chargehand workflows apply --draft order.yaml
   chargehand workflows apply workflows/`,
 	"chargehand workflows list": `  chargehand workflows list

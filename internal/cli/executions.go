@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +17,14 @@ import (
 
 var (
 	statuses = []string{"initial", "processing", "human_in_the_loop", "finished", "error"}
-	phases   = []string{"pending", "running", "waiting", "cancelled", "faulted", "completed"}
+	phases   = []string{"pending", "running", "waiting", "suspended", "cancelled", "faulted", "completed"}
+	// taskPhases are those of a task: executions are suspended, tasks are not.
+	taskPhases = []string{"pending", "running", "waiting", "cancelled", "faulted", "completed"}
 )
 
 func newExecutions(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("executions", "List, count, read, watch, cancel and retry executions",
+	return group("executions", "List, count, read, watch, suspend, cancel, retry and delete executions",
 		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsProgress(), c.executionsGraph(),
 		c.executionsCount(), c.executionsFailures(),
 		c.executionsCancel(), c.executionsSuspend(),
@@ -81,6 +85,13 @@ func resolveFilter(ctx context.Context, api *client.Client, f *client.ExecutionF
 		}
 		f.Batch = b.BatchID
 	}
+	if f.Root != "" && len(f.Root) != fullIDLength {
+		root, err := findExecution(ctx, api, f.Root)
+		if err != nil {
+			return err
+		}
+		f.Root = root.ID
+	}
 	for flag, value := range map[string]*string{"--created-after": &f.CreatedAfter, "--created-before": &f.CreatedBefore} {
 		if err := resolveTime(flag, value); err != nil {
 			return err
@@ -121,11 +132,11 @@ func workflowsOf(list []client.Execution) []string {
 	return ids
 }
 
-// stateOf is the status of an execution in one word: "cancelled" instead of "error" for a cancelled one.
+// stateOf is the status of an execution in one word; of a cancelled or suspended one it is the phase.
 func stateOf(e *client.Execution) string { return stateWord(e.Status, e.Phase) }
 
 func stateWord(status, phase string) string {
-	if status == "error" && phase == "cancelled" {
+	if phase == "cancelled" || phase == "suspended" {
 		return phase
 	}
 	return status
@@ -151,10 +162,11 @@ func (c *connection) showExecution(ctx context.Context, api *client.Client, e *c
 	known.learn(ctx, []string{e.WorkflowID})
 	fields := []field{
 		{"id", e.ID}, {"workflow", fmt.Sprintf("%s %s, revision %d", known.of(e.WorkflowID), e.WorkflowVersion, e.Revision)}, {"environment", e.Environment},
-		{"status", stateOf(e)}, {"batch", e.BatchID}, {"retry of", e.RetryOf},
+		{"status", stateOf(e)}, {"waits for", blockedBy(e.WaitingFor)}, {"labels", labelText(e.Labels)},
+		{"batch", e.BatchID}, {"started by", e.ParentID}, {"retry of", e.RetryOf},
 		{"created", exactly(&e.CreatedAt)}, {"started", exactly(e.StartedAt)}, {"finished", exactly(e.FinishedAt)}, {"took", between(e.StartedAt, e.FinishedAt)},
 	}
-	if e.Phase != e.Status && !e.Final() {
+	if e.Phase != e.Status && e.Phase != stateOf(e) && !e.Final() {
 		fields = append(fields, field{"phase", e.Phase})
 	}
 	if e.Error != nil {
@@ -167,6 +179,30 @@ func (c *connection) showExecution(ctx context.Context, api *client.Client, e *c
 		fields = append(fields, field{"result", fmt.Sprintf("%s (%d bytes, %s)", r.Filename, r.Size, r.ContentType)})
 	}
 	return c.show(e, fields)
+}
+
+// blockedBy says what an execution waits for, until when, and which events.
+func blockedBy(w *client.WaitingFor) string {
+	if w == nil {
+		return ""
+	}
+	text := w.Kind
+	if w.Filter != nil && len(w.Filter.Types) > 0 {
+		text += " " + strings.Join(w.Filter.Types, ", ")
+	}
+	if w.Until != nil {
+		text += " until " + exactly(w.Until)
+	}
+	return text
+}
+
+// labelText is labels as --label takes them, in the order of their names.
+func labelText(labels map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		list = append(list, name+":"+labels[name])
+	}
+	return strings.Join(list, ", ")
 }
 
 // exactly is a time with its zone, and how long ago it was.

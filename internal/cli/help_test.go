@@ -130,3 +130,22 @@ func TestReference(t *testing.T) {
 		}
 	}
 }
+
+// TestOneFlagOfTwoKinds: --from and --to are times of the overview, and places of a move.
+func TestOneFlagOfTwoKinds(t *testing.T) {
+	want := map[string]string{
+		"chargehand overview --from": "TIME", "chargehand overview --to": "TIME", "chargehand store move --from": "DIR", "chargehand store move --to": "URL",
+	}
+	everyCommand(t, func(t *testing.T, cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			name := cmd.CommandPath() + " --" + f.Name
+			if kind := want[name]; kind != "" && f.Value.Type() != kind {
+				t.Errorf("%s takes a %s, not a %s", name, f.Value.Type(), kind)
+			}
+			delete(want, name)
+		})
+	})
+	if len(want) > 0 {
+		t.Errorf("not seen: %v", want)
+	}
+}

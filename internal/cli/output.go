@@ -284,7 +284,7 @@ func (c console) paintState(state string) string  { return colour(c.out, stateCo
 var stateColours = map[string][]string{
 	"32": {"finished", "completed", "published", "ok"},
 	"31": {"error", "failed", "faulted", "wrong"},
-	"33": {"human_in_the_loop", "cancelled", "draft"},
+	"33": {"human_in_the_loop", "cancelled", "suspended", "draft"},
 	"36": {"processing", "running", "waiting"},
 }
 

@@ -66,7 +66,7 @@ func (c *connection) executionsTimeline() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.References, "task", nil, "only the runs of the task at this JSON pointer; repeat it for several")
 	fl.StringVar(&f.Under, "under", "", "only the task at this JSON pointer and what is in it")
-	fl.Var(&choices{&f.Phases, phases, nil}, "phase", "only runs in one of these phases: "+strings.Join(phases, ", "))
+	fl.Var(&choices{&f.Phases, taskPhases, nil}, "phase", "only runs in one of these phases: "+strings.Join(taskPhases, ", "))
 	return cmd
 }
 
