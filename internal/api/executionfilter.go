@@ -100,7 +100,7 @@ var orderFilters = []*parameter{
 		},
 	},
 	{
-		name: "include", in: "query", example: "input", about: "input: show the inputs, too.", schema: huma.Schema{Type: "string", Enum: []any{"input"}},
+		name: "include", in: "query", example: "input", about: "input: show the inputs, too. A page has 4 MiB of them at most, or one execution; it may then have fewer items than limit, and a cursor.", schema: huma.Schema{Type: "string", Enum: []any{"input"}},
 		read: func(c *call, value string) (complaint string) {
 			if value != "input" {
 				return "must be input."

@@ -32,7 +32,8 @@ type ExecutionPage struct {
 }
 
 // ListExecutions lists executions, newest first; those of one batch from its last item. A page
-// that looks at rows in vain looks at no more than maxExamined; it may be short, and have a cursor.
+// that looks at rows in vain looks at no more than maxExamined, and one with inputs has no more than maxListedInputs of
+// them; it may be short, and have a cursor.
 // Codes: workflow_not_found (there never was such a workflow for this principal).
 func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecutions) (*ExecutionPage, error) {
 	page := &ExecutionPage{Data: []*Execution{}}
@@ -45,9 +46,15 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 			return err
 		}
 		page.Cursor = idCursor(floor)
-		if len(rows) > q.Limit {
-			rows = rows[:q.Limit]
-			last := &rows[q.Limit-1]
+		n := min(len(rows), q.Limit)
+		if q.Inputs {
+			if n, err = s.readInputs(r, rows[:n]); err != nil {
+				return err
+			}
+		}
+		if len(rows) > n {
+			rows = rows[:n]
+			last := &rows[n-1]
 			page.Cursor = idCursor(last.ID)
 			if !q.Batch.IsZero() {
 				page.Cursor.Milli = last.Item
@@ -77,6 +84,25 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 	}
 	return page, nil
 }
+
+// readInputs reads the inputs of executions up to maxListedInputs, and returns how many executions that were.
+func (s *Service) readInputs(r *store.Reader, rows []store.Execution) (n int, err error) {
+	size := int64(0)
+	for n = range rows {
+		row, err := r.ExecutionByNo(rows[n].No)
+		if err != nil {
+			return n, err
+		}
+		if size += row.Input.Size; n > 0 && size > s.inputs {
+			return n, nil
+		}
+		rows[n].Input = row.Input
+	}
+	return len(rows), nil
+}
+
+// maxListedInputs bounds the inputs of one page, in bytes. The first one is always shown.
+const maxListedInputs = 4 << 20
 
 // maxExamined is the number of rows that are read for one page to find those that it shows.
 const maxExamined = 50_000

@@ -25,7 +25,7 @@ func fullRows(r *store.Reader) *lister[store.Execution] {
 func (s *Service) listFilter(p *Principal, q *ListExecutions) (f store.ExecutionFilter, possible bool) {
 	beforeMs, possible := millisAbove(q.CreatedBefore)
 	return store.ExecutionFilter{
-		Statuses: q.Statuses, Phases: q.Phases, Conditions: q.Filter.conditions(s.nowMs()), Ascending: q.Filter.Ascending, Inputs: q.Inputs,
+		Statuses: q.Statuses, Phases: q.Phases, Conditions: q.Filter.conditions(s.nowMs()), Ascending: q.Filter.Ascending,
 		Account: p.AccountNo, Environment: p.Environment, CreatedBeforeMs: beforeMs, CreatedAfterMs: max(0, milliOf(q.CreatedAfter)),
 		After: store.Cursor{ID: q.After.ID, Item: q.After.Milli},
 	}, possible

@@ -71,8 +71,9 @@ type Service struct {
 	limits    Limits
 	quotas    quotaKeeper
 	reserve   *disk.Reserve
-	examined  int // maxExamined, less in tests
-	counted   int // maxNow, less in tests
+	examined  int   // maxExamined, less in tests
+	inputs    int64 // maxListedInputs, less in tests
+	counted   int   // maxNow, less in tests
 	retention Retention
 	redirect  bool
 	shared    bool
@@ -114,7 +115,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
-		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, counted: maxNow, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
+		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, inputs: maxListedInputs, counted: maxNow, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		mail: c.Mail, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),
 	}

@@ -29,7 +29,6 @@ type ExecutionFilter struct {
 	Floor     chargehand.ExecutionID // none behind that id, in the order of the list; zero: no bound. Not used with Batch
 	Part      bool                   // Batch is a part of a list of others: After and Floor count by id
 	Ascending bool                   // oldest first
-	Inputs    bool                   // read the inputs too
 	Failed    bool                   // only those that have failed; those that were cancelled have not
 	Limit     int
 }
@@ -72,7 +71,7 @@ func ParseCursor(s string) (Cursor, error) {
 }
 
 // ListExecutions reads one page, newest first by id (time, then the rest of the id), or oldest first. Input
-// is left out, unless it is asked for. The order within a batch is by item, which is the same order.
+// is left out. The order within a batch is by item, which is the same order.
 //
 // One index per scope has the status before the id. A list over several statuses merges
 // one ordered range per status, so that any combination reads as many rows as it returns. Lists by error code, by what
@@ -86,11 +85,7 @@ func (r *Reader) ListExecutions(f ExecutionFilter) ([]Execution, error) {
 	var list []Execution
 	err := r.c.Query(query, func(row Row) error {
 		var e Execution
-		if f.Inputs {
-			r.scanExecutionInput(row, &e)
-		} else {
-			r.scanExecution(row, &e)
-		}
+		r.scanExecution(row, &e)
 		list = append(list, e)
 		return nil
 	}, args...)

@@ -295,10 +295,6 @@ func (l *listing) merge(columns, rest, end string, ascending bool) (string, []an
 func (f *ExecutionFilter) query(statuses []chargehand.Status) (string, []any) {
 	l := f.listing(statuses)
 	columns := strings.Replace(executionColumns, `e.id`, l.id, 1)
-	if f.Inputs {
-		columns += inputColumns
-		l.from += ` LEFT JOIN input i ON i.execution = e.no`
-	}
 	return l.merge(columns, l.rest, ` LIMIT ?5`, f.Ascending)
 }
 
