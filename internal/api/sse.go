@@ -233,8 +233,18 @@ func (c *call) live(follow func(context.Context, func([]service.StreamEvent) err
 			if text, err = appendEvent(text, &events[i], topics); err != nil {
 				return err
 			}
+			if len(text) >= streamBytes && i < len(events)-1 {
+				if err := c.sendEvents(text); err != nil {
+					return err
+				}
+				text = text[:0]
+			}
 		}
-		return c.sendEvents(text)
+		err = c.sendEvents(text)
+		if cap(text) > 2*streamBytes { // the stream may be idle for long
+			text = nil
+		}
+		return err
 	})
 	var end *service.StreamEnd
 	if !errors.As(err, &end) {

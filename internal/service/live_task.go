@@ -12,10 +12,12 @@ import (
 )
 
 // Of the task events of an execution, the newest are kept for its readers. One who is further behind gets its events
-// from the timeline, some at a time, until it has reached those.
+// from the timeline, some at a time, until it has reached those. The details of errors can be large: with them, events
+// are also bounded in bytes, those that are kept and those that are sent at a time, but for one.
 const (
 	keptTaskEvents = 2_000
 	taskEventPage  = 500
+	taskEventBytes = 512 << 10
 )
 
 // taskLog is the newest task events of a topic. Its fields are guarded by live.mu.
@@ -34,6 +36,36 @@ type taskLog struct {
 type taskEvent struct {
 	from, to int64 // numbers
 	task     *TaskEvent
+}
+
+// bytes is about the room that an event takes.
+func (e *taskEvent) bytes() int {
+	n := 256
+	if e.task != nil && e.task.Error != nil {
+		f := e.task.Error
+		n += len(f.Type) + len(f.Title) + len(f.Detail) + len(f.Instance)
+	}
+	return n
+}
+
+// newest is how many events at the end of a list are kept.
+func newest(list []taskEvent) (n int) {
+	for size := 0; n < min(len(list), keptTaskEvents); n++ {
+		if size += list[len(list)-1-n].bytes(); n > 0 && size > taskEventBytes {
+			break
+		}
+	}
+	return n
+}
+
+// firstPage is how many events at the beginning of a list are sent at a time.
+func firstPage(list []taskEvent) (n int) {
+	for size := 0; n < min(len(list), taskEventPage); n++ {
+		if size += list[n].bytes(); n > 0 && size > taskEventBytes {
+			break
+		}
+	}
+	return n
 }
 
 // taskReader is how far a reader has read. It belongs to the goroutine of its stream.
@@ -74,7 +106,7 @@ func (h *live) readTasks(t *topic, final bool) {
 	} else {
 		log.read, log.final = true, final
 		log.floor = 0
-		if n := len(list) - keptTaskEvents; n > 0 {
+		if n := len(list) - newest(list); n > 0 {
 			log.floor = list[n-1].to
 			list = slices.Clone(list[n:])
 		}
@@ -148,7 +180,7 @@ func (l *liveReader) taskNews(ctx context.Context) (events []StreamEvent, done b
 		}
 	}
 	list = list[sort.Search(len(list), func(i int) bool { return list[i].to > l.tasks.after }):]
-	page := list[:min(len(list), taskEventPage)]
+	page := list[:firstPage(list)]
 	for _, e := range page {
 		shown := StreamEvent{Topic: t.Topic, Task: e.task}
 		if e.task == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -319,6 +320,51 @@ func TestSlowReader(t *testing.T) {
 	})
 	slow.want("processing")
 	slow.wantEnd(EndSlow)
+}
+
+// TestLargeTaskEvents: of errors with long details, few are kept and sent at a time, and nevertheless all are sent.
+func TestLargeTaskEvents(t *testing.T) {
+	fx := telling(newFixture(t))
+	e := fx.create(fx.apply(definition("flow", "1.0.0")).ID, noInput)
+	fx.run(e.ID, store.StateActive)
+	const failures, size = 20, 100 << 10
+	var lines []machine.Entry
+	for seq := 1; seq <= failures; seq++ {
+		one := entry("a", seq, 2*seq-1, 2*seq)
+		one.Phase, one.Fault = chargehand.Faulted, &machine.Fault{Type: "https://example.com/x", Detail: strings.Repeat("x", size)}
+		lines = append(lines, one)
+	}
+	fx.engine.traced(e.ID, lines...)
+	var largest atomic.Int64
+	f := fx.follows(t, func(ctx context.Context, send func([]StreamEvent) error) error {
+		return fx.FollowExecution(ctx, fx.p, FollowExecution{Workflow: e.Workflow, Execution: e.ID}, func(events []StreamEvent) error {
+			n := 0
+			for i := range events {
+				one := taskEvent{task: events[i].Task}
+				n += one.bytes()
+			}
+			largest.Store(max(largest.Load(), int64(n)))
+			return send(events)
+		})
+	})
+	f.want("processing")
+	for no := 1; no <= 2*failures; no++ {
+		want := fmt.Sprintf("%d a", no)
+		if no%2 == 0 {
+			want += " faulted"
+		}
+		f.want(want)
+	}
+	if n := largest.Load(); n > taskEventBytes+size || n < size {
+		t.Errorf("%d bytes were sent at once", n)
+	}
+	fx.live.mu.Lock()
+	defer fx.live.mu.Unlock()
+	for _, topic := range fx.live.topics {
+		if n := len(topic.tasks.list); n == 0 || n > 2*(taskEventBytes/size)+1 {
+			t.Errorf("%d events are kept", n)
+		}
+	}
 }
 
 // TestTaskEvents: what is not known now is waited for, and what is not kept is a gap.
