@@ -11,7 +11,10 @@ import (
 // decoded is a text with its escapes resolved, and where each of its bytes comes from.
 type decoded struct {
 	text  string
-	steps []step
+	steps []step // two for each escape: its begin and its end
+	// open is where an escape begins in the original that the end of the text cuts off, and openAt the same in the decoded
+	// text; their lengths: nowhere.
+	open, openAt int
 }
 
 // step says that the bytes from at on come from source on, one by one, until the next step.
@@ -26,10 +29,59 @@ func (d *decoded) source(at int) int {
 	return d.steps[i].source + at - d.steps[i].at
 }
 
+// within is where the escape begins that a position of the original is inside of; the position itself if it is in none.
+func (d *decoded) within(source int) int {
+	i := sort.Search(len(d.steps), func(i int) bool { return d.steps[i].source >= source }) - 1
+	if i >= 0 && i%2 == 0 && d.steps[i+1].source > source {
+		return d.steps[i].source
+	}
+	return source
+}
+
+// wholeEscapes moves a position of the original back until it is inside of no escape of any view.
+func wholeEscapes(views []decoded, at int) int {
+	for {
+		before := at
+		for i := range views {
+			at = views[i].within(at)
+		}
+		if at == before {
+			return at
+		}
+	}
+}
+
+// longestEscape is the length of a pair of surrogates.
+const longestEscape = 12
+
+// cutOff reports whether rest may be the begin of an escape that goes on.
+func cutOff(rest string) bool {
+	if len(rest) >= longestEscape {
+		return false
+	}
+	pattern := "%xx"
+	if rest[0] == '\\' {
+		if pattern = `\uxxxx\uxxxx`; len(rest) > 1 && rest[1] != 'u' {
+			return false
+		}
+	}
+	if rest[0] == '+' || len(rest) >= len(pattern) {
+		return false
+	}
+	for i := range len(rest) {
+		isHex := rest[i] >= '0' && rest[i] <= '9' || rest[i]|0x20 >= 'a' && rest[i]|0x20 <= 'f'
+		if pattern[i] == 'x' && !isHex || pattern[i] != 'x' && pattern[i] != rest[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // decode replaces what read recognises. read is given the rest of the text from a byte that
 // may begin an escape on, and returns what it stands for and its length, or 0.
 func decode(text, marks string, read func(rest string) (is string, length int)) (d decoded, changed bool) {
 	var b strings.Builder
+	d.open = len(text)
 	for i := 0; i < len(text); {
 		next := strings.IndexAny(text[i:], marks)
 		if next < 0 {
@@ -39,6 +91,9 @@ func decode(text, marks string, read func(rest string) (is string, length int)) 
 		b.WriteString(text[i : i+next])
 		i += next
 		is, length := read(text[i:])
+		if d.open == len(text) && cutOff(text[i:]) {
+			d.open, d.openAt = i, b.Len()
+		}
 		if length == 0 {
 			b.WriteByte(text[i])
 			i++
@@ -51,6 +106,9 @@ func decode(text, marks string, read func(rest string) (is string, length int)) 
 		d.steps = append(d.steps, step{b.Len(), i})
 	}
 	d.text = b.String()
+	if d.open == len(text) {
+		d.openAt = len(d.text)
+	}
 	return d, changed
 }
 

@@ -127,8 +127,9 @@ func (x *index) next(at int32, b byte) int32 {
 	}
 }
 
-// scan adds to found where forms are in text.
-func (x *index) scan(text string, found *cover) {
+// scan adds to found where forms are in text. It returns how many bytes at the end of the text are the beginning of a
+// form, as far as an anchor tells.
+func (x *index) scan(text string, found *cover) (open int) {
 	var ends []int // of each form: how far it was compared
 	at := int32(0)
 	for i := 0; i < len(text); i++ {
@@ -163,6 +164,7 @@ func (x *index) scan(text string, found *cover) {
 			}
 		}
 	}
+	return int(x.nodes[at].depth)
 }
 
 // cut reports whether text begins with an ellipsis, as previews of long values end.

@@ -106,48 +106,65 @@ func (r *Redactor) Text(text string) string {
 	if r == nil {
 		return text
 	}
-	spans := r.find(text)
-	if len(spans) == 0 {
-		return text
-	}
-	var b strings.Builder
-	at := 0
-	for _, s := range spans {
-		b.WriteString(text[at:s.from])
-		b.WriteString(Redacted)
-		at = s.to
-	}
-	b.WriteString(text[at:])
-	return b.String()
+	return replaced(text, r.find(text))
 }
 
 // find is where secrets are in a text: disjoint, ascending, at the boundaries of characters.
 func (r *Redactor) find(text string) []span {
+	spans, _ := r.search(text)
+	return spans
+}
+
+// unescapes are the ways in which a text is read beside the one as it is, each with the byte without which it changes
+// nothing.
+var unescapes = [...]struct {
+	mark    byte
+	readers func(string) (decoded, bool)
+}{{'%', percent}, {'+', form}, {'\\', escaped}}
+
+// search is find. complete is how much of the text can hold nothing that a continuation of the text makes a secret;
+// only Stream needs it.
+func (r *Redactor) search(text string) (spans []span, complete int) {
 	var all cover
-	r.index.scan(text, &all)
-	spans := all.spans
-	for _, unescape := range [...]struct {
-		mark    byte
-		readers func(string) (decoded, bool)
-	}{{'%', percent}, {'+', form}, {'\\', escaped}} {
+	complete = min(len(text)-r.index.scan(text, &all), r.beforeEllipsis(text))
+	spans = all.spans
+	var views []decoded
+	for _, unescape := range unescapes {
 		if strings.IndexByte(text, unescape.mark) < 0 {
 			continue
 		}
 		d, changed := unescape.readers(text)
+		if d.openAt < len(d.text) {
+			complete = min(complete, d.open, d.source(d.openAt-r.openAt(d.text[:d.openAt])))
+		}
 		if !changed {
 			continue
 		}
 		var hidden cover
-		r.index.scan(d.text, &hidden)
+		open := r.index.scan(d.text, &hidden)
+		complete = min(complete, d.source(len(d.text)-open), d.source(r.beforeEllipsis(d.text[:d.openAt])))
 		for _, s := range hidden.spans {
+			if s.to >= d.openAt {
+				complete = min(complete, d.source(s.from)) // it may go on
+			}
 			spans = append(spans, span{d.source(s.from), d.source(s.to)})
 		}
+		views = append(views, d)
 	}
+	spans = joined(text, spans)
+	if n := len(spans); n > 0 && spans[n-1].to == len(text) {
+		complete = min(complete, spans[n-1].from)
+	}
+	return spans, wholeEscapes(views, complete)
+}
+
+// joined sorts and joins spans, and widens them to the boundaries of characters.
+func joined(text string, spans []span) []span {
 	if len(spans) == 0 {
 		return nil
 	}
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
-	var joined cover
+	var all cover
 	for _, s := range spans {
 		for s.from > 0 && !utf8.RuneStart(text[s.from]) {
 			s.from--
@@ -155,9 +172,9 @@ func (r *Redactor) find(text string) []span {
 		for s.to < len(text) && !utf8.RuneStart(text[s.to]) {
 			s.to++
 		}
-		joined.add(s.from, s.to)
+		all.add(s.from, s.to)
 	}
-	return joined.spans
+	return all.spans
 }
 
 // Value takes the secrets out of every text in a value, keys of objects too. What holds none
