@@ -48,6 +48,7 @@ type Command struct {
 	Reference string         // JSON pointer of the task (T2)
 	Iteration int            // index in the innermost loop around the task, from 0
 	Attempt   int            // attempt of the innermost try around the task, from 1
+	Seq       int            // of the timeline entry of the task, or of the task that called the function; in no digest
 	Metadata  map[string]any // the task's metadata, nil if none
 	// Key is the same for every run of this activity, also after a crash: derived from
 	// execution id, task pointer, iteration, attempt and the command's own number, because a

@@ -65,6 +65,7 @@ func (w *checkpointWriter) detached(c *Command) {
 	w.text("reference", c.Reference)
 	w.integer("iteration", c.Iteration)
 	w.integer("attempt", c.Attempt)
+	w.integer("seq", c.Seq)
 	w.text("key", c.Key)
 	w.value("input", c.Input)
 	if c.Metadata != nil {
@@ -76,7 +77,7 @@ func (r *restorer) detached(p *pending, o object) *Command {
 	c := &Command{
 		Kind: RunActivity, ID: p.id, Activity: o.text("activity"), Args: p.args, Input: r.value(o, "input"),
 		Reference: o.text("reference"), Iteration: o.integer("iteration"), Attempt: o.integer("attempt"),
-		Key: o.text("key"), Detached: true,
+		Seq: o.integer("seq"), Key: o.text("key"), Detached: true,
 	}
 	c.Metadata, _ = r.value(o, "metadata").(map[string]any)
 	return c

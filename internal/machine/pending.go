@@ -123,10 +123,14 @@ func (m *Machine) commandOf(p *pending) Command {
 		return Command{Kind: StartTimer, ID: p.id, DueMs: p.dueMs}
 	}
 	n := p.node
+	seq := 0
+	if e := n.entryOf(); e != nil {
+		seq = e.Seq
+	}
 	return Command{
 		Kind: RunActivity, ID: p.id,
 		Activity: n.task.Activity.Kind, Args: p.args, Input: n.input,
-		Reference: n.reference(), Iteration: n.iteration(), Attempt: n.attempt,
+		Reference: n.reference(), Iteration: n.iteration(), Attempt: n.attempt, Seq: seq,
 		Metadata: n.metadata(), Key: m.keyOf(p),
 		Stream: n.task.Stream != nil,
 	}

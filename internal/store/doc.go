@@ -52,6 +52,7 @@
 //	              ScanUnfinished CancelledBatches
 //	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
+//	log           LogEnd LogSegments LogTasks
 //	timer         Timers TimersDue TimersAfter NextTimerMs
 //	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems BatchLabels
 //	idempotency   FindIdempotency
@@ -86,6 +87,7 @@
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
 //	              PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
+//	log           AppendLog
 //	              AppendTimelineChunk PutTimelineChunk DropTimelineChunks
 //	timer         PutTimer DeleteTimer DeleteTimers
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems

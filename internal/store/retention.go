@@ -89,17 +89,25 @@ func (t *Tx) deleteExecution(no int64, rest *uncounted) error {
 		}
 		return nil
 	}
+	gone := Usage{Executions: -1}
 	err := t.c.Query(`DELETE FROM execution WHERE no = ?1 RETURNING input_blob, bytes, `+rollupColumns, func(r Row) error {
 		scanRolledUp(columnsFrom{r, 2}, &e)
-		t.countUsage(e.Account, e.Environment, e.StartedBy, Usage{Executions: -1, Bytes: -r.Int(1)})
+		gone.Bytes -= r.Int(1)
 		return keep(r)
 	}, no)
 	if err == nil {
 		err = rest.add(t, &e)
 	}
+	if err == nil {
+		err = t.c.Query(`DELETE FROM log_segment WHERE execution = ?1 RETURNING data_blob, bytes`, func(r Row) error {
+			gone.Bytes -= r.Int(1)
+			return keep(r)
+		}, no)
+	}
 	if err != nil {
 		return err
 	}
+	t.countUsage(e.Account, e.Environment, e.StartedBy, gone)
 	for _, query := range [...]string{
 		`DELETE FROM outcome WHERE execution = ?1 RETURNING output_blob`,
 		`DELETE FROM execution_blob WHERE execution = ?1 RETURNING digest`,

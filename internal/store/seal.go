@@ -49,6 +49,7 @@ const (
 	kindOutput     = "output of an execution"
 	kindFault      = "error of an execution"
 	kindTimeline   = "timeline of an execution"
+	kindLog        = "log of an execution"
 	kindJournal    = "journal of an execution"
 	kindCheckpoint = "state of an execution"
 	kindEvent      = "event"

@@ -65,9 +65,11 @@ func retentionWhole(f *fixture) {
 	file := f.file(2, startMs)
 	file.Visible = false
 	f.insertFile(&file)
-	output := f.blobPayload(3, 1<<20)
+	output, log := f.blobPayload(3, 1<<20), f.blobPayload(4, 1<<18)
 	f.update(func(tx *store.Tx) error {
-		err := errors.Join(tx.PublishFile(file.ID, e.No), tx.AppendTimelineChunk(e.No, []byte("t")), tx.UseFile(file.No, e.No))
+		err := errors.Join(tx.PublishFile(file.ID, e.No), tx.AppendTimelineChunk(e.No, []byte("t")), tx.UseFile(file.No, e.No),
+			tx.AppendLog(&store.LogSegment{Execution: e.No, Lines: 2, Bytes: 4, Data: inline("text")}),
+			tx.AppendLog(&store.LogSegment{Execution: e.No, Lines: 1, Bytes: log.Size, Data: log}))
 		_, err2 := tx.FinishExecution(e.No, chargehand.Finished, chargehand.Completed, startMs, startMs, &store.Outcome{Output: output})
 		_, err3 := finish(tx, large.No, startMs, "1")
 		return errors.Join(err, err2, err3)
@@ -75,14 +77,14 @@ func retentionWhole(f *fixture) {
 	if n := f.deleteEnded(chargehand.Live, startMs+1, 100); n != 2 {
 		f.Fatalf("deleted %d, want 2", n)
 	}
-	for _, table := range []string{"execution", "outcome", "input", "timeline_chunk", "file", "file_use"} {
+	for _, table := range []string{"execution", "outcome", "input", "timeline_chunk", "log_segment", "file", "file_use"} {
 		if n := f.number(`SELECT COUNT(*) FROM ` + table); n != 0 {
 			f.Errorf("%d rows are left in %s", n, table)
 		}
 	}
 	f.sweep(startMs, 0)
-	if got := f.sweep(startMs, startMs+1); len(got) != 3 {
-		f.Errorf("%d blobs are free, want 3", len(got))
+	if got := f.sweep(startMs, startMs+1); len(got) != 4 {
+		f.Errorf("%d blobs are free, want 4", len(got))
 	}
 }
 

@@ -36,7 +36,7 @@ func clearly(more string) []byte { return []byte(`{"x":"` + clear + more + `"}`)
 var sealedColumns = []string{
 	"execution.input", "input.data", "outcome.output", "outcome.fault", "outcome.timeline", "journal.event", "checkpoint.state",
 	"timeline_chunk.data", "event.data", "schedule_match.state", "outbox.reason", "batch.reason", "definition.source", "definition.resources",
-	"audit.changes", "execution.waits",
+	"audit.changes", "execution.waits", "log_segment.data",
 }
 
 func sealedNothingInClear(f *fixture) {
@@ -59,6 +59,7 @@ func sealedNothingInClear(f *fixture) {
 			tx.PutCheckpoint(&store.Checkpoint{Execution: small.No, Seq: 1, State: inline(string(clearly("s")))}),
 			tx.AppendTimelineChunk(small.No, clearly("1")), tx.PutTimelineChunk(small.No, 2, clearly("2")),
 			tx.InsertOutboxMessage(&store.OutboxMessage{Execution: small.No, Kind: store.OutboxCancel, Reason: clear}),
+			tx.AppendLog(&store.LogSegment{Execution: small.No, Lines: 1, Bytes: 1, Data: inline(string(clearly("l")))}),
 			tx.PutMatch(schedule),
 			tx.SetState(small.No, chargehand.Waiting, store.StateParked, store.Waits{Kind: store.WaitEvent, Types: []string{clear}}),
 			tx.InsertAudit(&entry),
@@ -99,6 +100,10 @@ func sealedNothingInClear(f *fixture) {
 		chunks, err := r.TimelineChunks(small.No)
 		if err != nil || len(chunks) != 2 || !bytes.Equal(chunks[1], clearly("2")) {
 			f.Errorf("chunks %q, %v", chunks, err)
+		}
+		log, err := r.LogSegments(small.No, 0, 10)
+		if err != nil || len(log) != 1 || !bytes.Equal(log[0].Data.Inline, clearly("l")) {
+			f.Errorf("log %+v, %v", log, err)
 		}
 		b, err := r.BatchByNo(batch)
 		if err != nil || b.Reason != clear {

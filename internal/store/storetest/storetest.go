@@ -31,7 +31,7 @@ func RunSealed(t *testing.T, open Open, sealer store.Sealer) {
 }
 
 // sealing are the groups whose rows are sealed.
-var sealing = []string{"execution", "waits", "journal", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage"}
+var sealing = []string{"execution", "waits", "journal", "log", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage"}
 
 // RunAgain runs the suite on a database whose statements are those of one that Run has seen, and whose commits are
 // made in another way. Groups that commit as others do have their turn with CHARGEHAND_FULL.
@@ -51,7 +51,7 @@ func only(names []string) []group {
 
 func groups() []group {
 	return []group{
-		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"timer", timerTests},
+		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"log", logTests}, {"timer", timerTests},
 		{"batch", batchTests}, {"waits", waitsTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
@@ -220,6 +220,9 @@ var invariants = map[string]string{
 	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.unfinished <>
  (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.state <> 0)`,
 	"inputs of no execution":              `SELECT COUNT(*) FROM input j WHERE ` + noExecution("j"),
+	"logs of no execution":                `SELECT COUNT(*) FROM log_segment j WHERE ` + noExecution("j"),
+	"logs with gaps": `SELECT COUNT(*) FROM log_segment s WHERE line + lines <> COALESCE((SELECT MIN(n.line) FROM log_segment n WHERE n.execution = s.execution AND n.line > s.line), line + lines)
+ OR total - bytes <> COALESCE((SELECT MAX(p.total) FROM log_segment p WHERE p.execution = s.execution AND p.line < s.line), 0)`,
 	"timelines of no execution":           `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + noExecution("j"),
 	"uses of files by no execution":       `SELECT COUNT(*) FROM file_use j WHERE ` + noExecution("j"),
 	"files of no execution":               `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + noExecution("j"),
@@ -229,8 +232,10 @@ var invariants = map[string]string{
 	"batches final before or after time":  `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
 	"blobs whose references are not true": `SELECT COUNT(*) FROM blob b WHERE refs <> ` + references,
 	"environments whose usage is not true": usageDiffers("environment <> 0 AND actor = 0", `SELECT account, environment, 0 AS actor, 1 AS executions, bytes, 0 AS users FROM execution
+  UNION ALL SELECT e.account, e.environment, 0, 0, l.bytes, 0 FROM log_segment l JOIN execution e ON e.no = l.execution
   UNION ALL SELECT account, environment, 0, 0, size, 0 FROM file`),
 	"actors whose usage is not true": usageDiffers("actor <> 0", `SELECT account, environment, started_by AS actor, 1 AS executions, bytes, 0 AS users FROM execution WHERE started_by <> 0
+  UNION ALL SELECT e.account, e.environment, e.started_by, 0, l.bytes, 0 FROM log_segment l JOIN execution e ON e.no = l.execution WHERE e.started_by <> 0
   UNION ALL SELECT account, environment, owner, 0, size, 0 FROM file WHERE owner <> 0`),
 	"accounts whose usage is not true": usageDiffers("environment = 0", `SELECT account, 0 AS environment, 0 AS actor, 0 AS executions, 0 AS bytes, 1 AS users FROM membership`),
 	// What is sealed is 41 bytes longer, which do not count.
@@ -250,6 +255,7 @@ func usageDiffers(owners, rows string) string {
 const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM execution WHERE input_blob = b.digest) + (SELECT COUNT(*) FROM outcome WHERE output_blob = b.digest)
  + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM execution_blob WHERE digest = b.digest)
+ + (SELECT COUNT(*) FROM log_segment WHERE data_blob = b.digest)
  + (SELECT COUNT(*) FROM event WHERE data_blob = b.digest)
  + (SELECT COUNT(*) FROM schedule_match WHERE state_blob = b.digest)`
 

@@ -511,6 +511,20 @@ CREATE TABLE timeline_chunk (
     PRIMARY KEY (execution, chunk)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 
+-- A row is a segment of the log of an execution: lines that were written together.
+CREATE TABLE log_segment (
+    execution BIGINT NOT NULL,
+    line      BIGINT NOT NULL, -- number of its first line; lines are numbered from 1 without gaps
+    lines     BIGINT NOT NULL,
+    bytes     BIGINT NOT NULL, -- as they are counted in usage_sum
+    total     BIGINT NOT NULL, -- bytes of the log so far
+    ended     SMALLINT NOT NULL, -- 1: the log has reached its limit, and no segment follows
+    tasks     BYTEA NOT NULL,    -- bytes of text by task, as package runlog encodes them
+    data      BYTEA,
+    data_blob BYTEA,
+    PRIMARY KEY (execution, line)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
+
 -- A row is the secrets of an execution, sealed, as they were when it was accepted. It goes when the execution ends.
 CREATE TABLE execution_secret (
     execution BIGINT PRIMARY KEY,

@@ -502,6 +502,20 @@ CREATE TABLE timeline_chunk (
     PRIMARY KEY (execution, chunk)
 ) STRICT, WITHOUT ROWID;
 
+-- A row is a segment of the log of an execution: lines that were written together.
+CREATE TABLE log_segment (
+    execution INTEGER NOT NULL,
+    line      INTEGER NOT NULL, -- number of its first line; lines are numbered from 1 without gaps
+    lines     INTEGER NOT NULL,
+    bytes     INTEGER NOT NULL, -- as they are counted in usage_sum
+    total     INTEGER NOT NULL, -- bytes of the log so far
+    ended     INTEGER NOT NULL, -- 1: the log has reached its limit, and no segment follows
+    tasks     BLOB NOT NULL,    -- bytes of text by task, as package runlog encodes them
+    data      BLOB,
+    data_blob BLOB,
+    PRIMARY KEY (execution, line)
+) STRICT, WITHOUT ROWID;
+
 -- A row is the secrets of an execution, sealed, as they were when it was accepted. It goes when the execution ends.
 CREATE TABLE execution_secret (
     execution INTEGER PRIMARY KEY,

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chargehand/chargehand"
+)
+
+// ErrLogEnded says that the log of an execution has reached its limit: nothing is appended any more.
+var ErrLogEnded = errors.New("the log of the execution has reached its limit")
+
+// LogSegment is a part of the log of an execution: lines that were written together.
+type LogSegment struct {
+	Execution int64
+	Line      int64 // number of its first line; lines are numbered from 1 without gaps
+	Lines     int64
+	Bytes     int64 // of the data
+	Total     int64 // bytes of the log up to its end
+	Ended     bool  // the log has reached its limit with it
+	Tasks     []byte
+	Data      Payload
+}
+
+// LogEnd is where the log of an execution ends.
+type LogEnd struct {
+	Line  int64 // number of the last line
+	Bytes int64
+	Ended bool // it has reached its limit
+}
+
+// AppendLog adds a segment behind the last one, and sets its Line and Total. Its blob must have been reserved.
+// Errors: ErrNotFound: the execution is gone; ErrLogEnded; ErrConflict: another process has added a segment meanwhile.
+func (t *Tx) AppendLog(s *LogSegment) error {
+	var owner UsageOwner
+	err := t.one(`SELECT account, environment, started_by FROM execution WHERE no = ?1`+t.c.ForUpdate(), func(r Row) {
+		owner = UsageOwner{r.Int(0), chargehand.Environment(r.Int(1)), r.Int(2)}
+	}, s.Execution)
+	if err != nil {
+		return fmt.Errorf("append to the log of an execution: %w", err)
+	}
+	end, err := t.LogEnd(s.Execution)
+	if err != nil {
+		return err
+	}
+	if end.Ended {
+		return ErrLogEnded
+	}
+	s.Line, s.Total = end.Line+1, end.Bytes+s.Bytes
+	err = t.change("append to the log of an execution", `INSERT INTO log_segment (execution, line, lines, bytes, total, ended, tasks, data, data_blob)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (execution, line) DO NOTHING`,
+		s.Execution, s.Line, s.Lines, s.Bytes, s.Total, flagArg(s.Ended), s.Tasks, t.seal(kindLog, rowKey{s.Execution, s.Line}, s.Data.Inline), t.hide(s.Data.Blob))
+	if err != nil {
+		return err
+	}
+	t.countUsage(owner.Account, owner.Environment, owner.Actor, Usage{Bytes: s.Bytes})
+	return t.refBlob(s.Data.Blob)
+}
+
+// LogEnd reads where the log of an execution ends; zero where it has none.
+func (r *Reader) LogEnd(execution int64) (e LogEnd, err error) {
+	err = r.c.Query(`SELECT line + lines - 1, total, ended FROM log_segment WHERE execution = ?1 ORDER BY line DESC LIMIT 1`, func(row Row) error {
+		e = LogEnd{row.Int(0), row.Int(1), row.Int(2) != 0}
+		return nil
+	}, execution)
+	if err != nil {
+		return LogEnd{}, fmt.Errorf("read the end of a log: %w", err)
+	}
+	return e, nil
+}
+
+// LogSegments reads up to limit segments with lines after one, in order.
+func (r *Reader) LogSegments(execution, after int64, limit int) (list []LogSegment, err error) {
+	err = r.c.Query(`SELECT line, lines, bytes, total, ended, tasks, data, data_blob, bytes FROM log_segment
+ WHERE execution = ?1 AND line >= COALESCE((SELECT l.line FROM log_segment l WHERE l.execution = ?1 AND l.line <= ?2 ORDER BY l.line DESC LIMIT 1), 0)
+ AND line + lines > ?2 ORDER BY line LIMIT ?3`, func(row Row) error {
+		s := LogSegment{
+			Execution: execution, Line: row.Int(0), Lines: row.Int(1), Bytes: row.Int(2), Total: row.Int(3), Ended: row.Int(4) != 0, Tasks: row.Bytes(5),
+		}
+		s.Data = r.payload(row, 6, kindLog, rowKey{execution, s.Line})
+		list = append(list, s)
+		return nil
+	}, execution, after+1, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("read a log: %w", err)
+	}
+	return list, nil
+}
+
+// LogTasks calls f with the Tasks of each segment of the log of an execution.
+func (r *Reader) LogTasks(execution int64, f func(tasks []byte) error) error {
+	err := r.c.Query(`SELECT tasks FROM log_segment WHERE execution = ?1`, func(row Row) error { return f(row.Bytes(0)) }, execution)
+	if err != nil {
+		return fmt.Errorf("read the sizes of a log: %w", err)
+	}
+	return nil
+}
