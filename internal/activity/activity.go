@@ -25,11 +25,42 @@ type Call struct {
 	// Redact takes the secrets of the execution out of a text that is not for it alone, such as a
 	// line of the server's log; nil: there are none.
 	Redact func(text string) string
+	// Log takes what the activity has to say while it runs; nil: nothing does.
+	Log Log
 	// Progress hands over one outcome of a stream before the run ends; nil except for streams.
 	// It may block, so that a stream does not run ahead of the machine that takes its outcomes. An
 	// error means that the run is over: the activity then ends, and its result is ignored. One call
 	// at a time.
 	Progress func(ctx context.Context, v value.Value) error
+}
+
+// Log takes what an activity writes while it runs into the log of its execution. It takes the secrets of the execution
+// out by itself. Its methods never wait, and are safe for concurrent use; what it has no room for is lost, and counted
+// in the log.
+type Log interface {
+	// Output takes a piece of what a process writes. It does not keep the piece.
+	Output(stream chargehand.LogStream, piece []byte)
+	// Line takes a message.
+	Line(level chargehand.LogLevel, text string)
+}
+
+// Writer is a Writer of what a process writes to a stream. It is nil if nothing takes it.
+func (c *Call) Writer(stream chargehand.LogStream) io.Writer {
+	if c.Log == nil {
+		return nil
+	}
+	return outputWriter{c.Log, stream}
+}
+
+type outputWriter struct {
+	log    Log
+	stream chargehand.LogStream
+}
+
+// Write implements io.Writer.
+func (w outputWriter) Write(piece []byte) (int, error) {
+	w.log.Output(w.stream, piece)
+	return len(piece), nil
 }
 
 // Result is an outcome: Output and Files, or Fault (whose Instance the machine sets).

@@ -45,6 +45,7 @@ type args struct {
 	audit         service.ListAudit // filters of the audit log
 	overview      service.Overview  // what it is of
 	lines         bool              // JSON Lines are asked for
+	log           service.LogQuery  // filters of the log of an execution
 	outline       bool              // of the input of a workflow
 	graphAs       string            // form of a graph: json, mermaid or dot
 	verify        bool              // the session is to be made fresh

@@ -164,6 +164,8 @@ func executionEndpoints() []endpoint {
 			},
 			serve: anywhere((*call).getExecution),
 		},
+		logEndpoint("/executions/{executionId}", "getLogById", "Get the log of an execution, whatever its workflow", anywhere((*call).getLog)),
+		logEndpoint(one, "getLog", "Get the log of an execution", (*call).getLog),
 		{
 			method: post, path: one + "/cancel", id: "cancelExecution", tag: "Executions",
 			summary: "Cancel an execution", about: "The execution has ended when this answers.",

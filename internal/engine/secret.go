@@ -101,6 +101,23 @@ func PinnedSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *
 	return s, s.unpack(sealed)
 }
 
+// PinnedRedactor takes the secrets out of texts that were pinned when an execution began. It is nil if there are none to
+// look for. Errors: those of PinnedSecrets.
+func PinnedRedactor(r *store.Reader, no int64, id chargehand.ExecutionID, sealer *secret.Sealer) (*secret.Redactor, error) {
+	if sealer == nil {
+		return nil, ErrNoSealer
+	}
+	sealed, err := r.PinnedSecrets(no)
+	if err != nil {
+		return nil, err
+	}
+	s := &Secrets{sealer: sealer, box: sealer.Execution(id)}
+	if err := s.unpack(sealed); err != nil {
+		return nil, err
+	}
+	return s.Redactor(), nil
+}
+
 // SealingOf opens and seals what belongs to an execution without knowing its secrets: for
 // readers of the timeline of one that has ended. Nothing is redacted. It is nil where the plan declares none.
 func SealingOf(id chargehand.ExecutionID, p *plan.Plan, sealer *secret.Sealer) *Secrets {
@@ -314,6 +331,14 @@ func (s *Secrets) Redact(v value.Value) value.Value {
 		return v
 	}
 	return s.redactor().Value(v)
+}
+
+// Redactor takes the secrets out of texts; nil: there are none.
+func (s *Secrets) Redactor() *secret.Redactor {
+	if s == nil {
+		return nil
+	}
+	return s.redactor()
 }
 
 // RedactText is Redact for a text, such as what a log says.

@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/disk"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/mail"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/schedule"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -51,6 +52,8 @@ type Config struct {
 	// UnreadEvents is the form of the events that `schedule.on` gives a run whose definition
 	// does not say `read`: data (default) or envelope (T61).
 	UnreadEvents string
+	// Logs writes the logs of executions in this process; nil: none does.
+	Logs *runlog.Writer
 	// Shared tells that other processes serve the same database. Then what one of them did to
 	// a workflow counts at once in this one, for a query more per request, and they sweep one
 	// at a time.
@@ -64,6 +67,7 @@ type Service struct {
 	plans     *Plans
 	fetch     FetchFunc
 	blobs     *blob.Store
+	logs      *runlog.Writer
 	signer    *blob.Signer
 	mail      *mail.Outbox
 	log       *slog.Logger
@@ -114,7 +118,7 @@ func New(c Config) *Service {
 		c.Now = time.Now
 	}
 	s := &Service{
-		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, log: c.Log, now: c.Now,
+		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, logs: c.Logs, log: c.Log, now: c.Now,
 		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, inputs: maxListedInputs, counted: maxNow, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		mail: c.Mail, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
@@ -33,7 +34,7 @@ func (r *Runner) attach(ctx context.Context, s *spec, id string) (*output, error
 	o := &output{stream: stream, left: r.cfg.Limits.OutputBytes, done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		_, o.err = stdcopy.StdCopy(&share{o, &o.stdout}, &share{o, &o.stderr}, stream.Reader)
+		_, o.err = stdcopy.StdCopy(&share{o, &o.stdout, s.stdoutCopy}, &share{o, &o.stderr, s.stderrCopy}, stream.Reader)
 	}()
 	if len(s.stdin) > 0 {
 		go func() { // ends with the connection; a process need not read all that it is given
@@ -54,11 +55,15 @@ func (o *output) close() {
 type share struct {
 	o      *output
 	buffer *bytes.Buffer
+	copy   io.Writer // takes the same as it comes; nil: nothing does
 }
 
 func (s *share) Write(p []byte) (int, error) {
 	if s.o.left -= int64(len(p)); s.o.left < 0 {
 		return 0, errOutput
+	}
+	if s.copy != nil {
+		_, _ = s.copy.Write(p)
 	}
 	return s.buffer.Write(p)
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process/workspace"
 	"github.com/chargehand/chargehand/internal/excerpt"
@@ -61,6 +63,8 @@ type spec struct {
 	pull    string
 	cleanup string
 	stdin   []byte
+
+	stdoutCopy, stderrCopy io.Writer // take what the container writes, as it comes; nil: nothing does
 }
 
 func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Workspace) (*spec, *machine.Fault) {
@@ -73,6 +77,7 @@ func (r *Runner) spec(call activity.Call, args map[string]any, w *workspace.Work
 		return nil, fault
 	}
 	s := &spec{key: call.Key, cleanup: cleanup, stdin: []byte(w.Text(args["stdin"]))}
+	s.stdoutCopy, s.stderrCopy = call.Writer(chargehand.LogStdout), call.Writer(chargehand.LogStderr)
 	switch s.pull, _ = args["pullPolicy"].(string); s.pull {
 	case "":
 		s.pull = pullIfNotPresent

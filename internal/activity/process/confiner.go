@@ -67,7 +67,10 @@ type Command struct {
 	// it takes counts against Limits.OutputBytes. A Write that blocks holds the command up, and
 	// Run too: it must fail once its reader is gone.
 	Output io.Writer
-	Limits Limits // zero fields: those of Config
+	// StdoutCopy and StderrCopy, where they are set, take the same as Outcome.Stdout and Outcome.Stderr, as it comes. They
+	// must not block, and their errors do not count.
+	StdoutCopy, StderrCopy io.Writer
+	Limits                 Limits // zero fields: those of Config
 }
 
 // Outcome is the result of a command that has ended.

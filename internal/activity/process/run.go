@@ -179,6 +179,7 @@ func (r *runningCommand) outcome(ctx context.Context, path string, err error) (O
 type sink struct {
 	runningCommand *runningCommand
 	to             io.Writer
+	copy           io.Writer // nil: none
 }
 
 // Write takes everything that fits. Past the limit it drops, so that the command does not
@@ -191,6 +192,9 @@ func (s *sink) Write(p []byte) (int, error) {
 	if over {
 		s.runningCommand.killOnce.Do(func() { close(s.runningCommand.kill) })
 		return len(p), nil
+	}
+	if s.copy != nil {
+		_, _ = s.copy.Write(p)
 	}
 	return s.to.Write(p)
 }

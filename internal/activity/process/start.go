@@ -156,8 +156,8 @@ func (r *runningCommand) start(s spec, cmd Command) (err error) {
 	}
 	var errs [5]error
 	files[0], errs[0] = r.streams.stdinOf(cmd)
-	files[1], errs[1] = r.streams.collect(&sink{runningCommand: r, to: output})
-	files[2], errs[2] = r.streams.collect(&sink{runningCommand: r, to: &r.stderr})
+	files[1], errs[1] = r.streams.collect(&sink{runningCommand: r, to: output, copy: cmd.StdoutCopy})
+	files[2], errs[2] = r.streams.collect(&sink{runningCommand: r, to: &r.stderr, copy: cmd.StderrCopy})
 	files[3], r.control, errs[3] = os.Pipe()
 	r.statusR, files[4], errs[4] = os.Pipe()
 	if err := errors.Join(errs[:]...); err != nil {

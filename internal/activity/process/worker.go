@@ -70,6 +70,12 @@ func (w *Worker) Exchange(request []byte) ([]byte, error) {
 	if err := WriteFrame(w.in, request); err != nil {
 		return nil, fmt.Errorf("send to worker: %w", err)
 	}
+	return w.Next()
+}
+
+// Next waits for another frame, of a worker that sends several for a request. After an error the worker is of no more
+// use.
+func (w *Worker) Next() ([]byte, error) {
 	answer, err := ReadFrame(w.out)
 	if err != nil {
 		return nil, fmt.Errorf("worker died: %w", err)

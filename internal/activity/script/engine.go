@@ -32,6 +32,7 @@ type runRequest struct {
 	TimeMs      int64
 	MemoryBytes int64
 	OutputBytes int64
+	Live        bool // what is written is sent while the script runs, too
 }
 
 // runOptions is what the prelude is given as JSON: data stays data.
@@ -85,7 +86,11 @@ func workerMain() int {
 			fmt.Fprintln(os.Stderr, "request:", err)
 			return 1
 		}
+		if request.Live {
+			e.live = &liveOutput{to: os.Stdout}
+		}
 		answer := e.run(request)
+		e.live.flush()
 		answer.Retire = residentBytes() > retireBytes
 		frame, err = json.Marshal(answer)
 		if err == nil {
@@ -121,6 +126,7 @@ type engine struct {
 	request  runRequest
 	answer   runAnswer
 	written  int64
+	live     *liveOutput // nil: what is written is sent with the answer alone
 	resolved bool
 	stopped  bool // by exit or a limit: nothing more runs
 }

@@ -29,6 +29,7 @@ func (e *engine) write(args []any) (any, error) {
 		e.vm.Interrupt()
 		return nil, errStopped
 	}
+	e.live.write(milliseconds(args[0]) == 2, chunk)
 	if milliseconds(args[0]) == 2 {
 		e.answer.Stderr = append(e.answer.Stderr, chunk...)
 	} else {

@@ -141,7 +141,7 @@ func (e *errCrashed) Error() string { return "worker crashed: " + e.words }
 
 // run runs one script in a worker. The error is that of ctx, a *process.LimitError or an
 // *errCrashed; or the worker could not be had.
-func (p *pool) run(ctx context.Context, request runRequest) (runAnswer, error) {
+func (p *pool) run(ctx context.Context, request runRequest, output outputLog) (runAnswer, error) {
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
@@ -157,7 +157,7 @@ func (p *pool) run(ctx context.Context, request runRequest) (runAnswer, error) {
 		if err != nil {
 			return runAnswer{}, err
 		}
-		answer, err := p.exchange(ctx, w, frame)
+		answer, err := p.exchange(ctx, w, frame, output)
 		var crash *errCrashed
 		if errors.As(err, &crash) && w.runs > 0 {
 			// It may have died while it waited. A script has no effect on the world: once more,
@@ -169,12 +169,15 @@ func (p *pool) run(ctx context.Context, request runRequest) (runAnswer, error) {
 }
 
 // exchange runs one script in w and gives w back, or closes it.
-func (p *pool) exchange(ctx context.Context, w *worker, frame []byte) (runAnswer, error) {
+func (p *pool) exchange(ctx context.Context, w *worker, frame []byte, output outputLog) (runAnswer, error) {
 	deadline, cancel := context.WithTimeout(ctx, p.limits.Time+p.limits.Grace)
 	defer cancel()
 	// Killing is all that is certain to stop a worker.
 	unwatch := context.AfterFunc(deadline, w.Close)
 	reply, err := w.Exchange(frame)
+	for err == nil && output.take(reply) {
+		reply, err = w.Next()
+	}
 	if !unwatch() { // it is being killed
 		w.Close()
 		if ctx.Err() != nil {
@@ -208,12 +211,13 @@ func (p *pool) limitError(limit process.Limit) error {
 }
 
 // runJavaScript runs a script and shapes its outcome.
-func (r *Runner) runJavaScript(ctx context.Context, args map[string]any, code string) activity.Result {
+func (r *Runner) runJavaScript(ctx context.Context, args map[string]any, code string, output outputLog) activity.Result {
 	request, f := r.javaScriptRequest(args, code)
 	if f != nil {
 		return activity.Result{Fault: f}
 	}
-	answer, err := r.js.run(ctx, request)
+	request.Live = output.log != nil
+	answer, err := r.js.run(ctx, request, output)
 	if err != nil {
 		return activity.Result{Fault: r.javaScriptFault(err, answer.Stderr)}
 	}

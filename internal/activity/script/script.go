@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -62,8 +63,13 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	if language == "python" {
 		return r.runPython(ctx, call, args, code)
 	}
-	result := r.runJavaScript(ctx, args, code)
-	if workflow, ok := args["serverLog"].(string); ok && result.Fault == nil {
+	workflow, logs := args["serverLog"].(string)
+	output := outputLog{call.Log}
+	if logs { // what it writes is the line that the log gets
+		output.log = nil
+	}
+	result := r.runJavaScript(ctx, args, code, output)
+	if logs && result.Fault == nil {
 		r.log(ctx, call, workflow, args, result.Output)
 	}
 	return result
@@ -72,16 +78,19 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 // maxLogBytes bounds a line that a workflow writes to the log of the server.
 const maxLogBytes = 4 << 10
 
-// log writes what the function log gives to the log of the server. Its text is data: it goes into
-// one attribute, without secrets and shortened.
+// log writes what the function log gives to the log of the execution, and to that of the server. There, its text is
+// data: it goes into one attribute, without secrets and shortened.
 func (r *Runner) log(ctx context.Context, call activity.Call, workflow string, args map[string]any, line value.Value) {
-	if r.cfg.Log == nil {
-		return
-	}
 	arguments, _ := args["arguments"].(map[string]any)
 	entry, _ := arguments["entry"].(map[string]any)
 	level, _ := entry["level"].(string)
 	text, _ := line.(string)
+	if call.Log != nil {
+		call.Log.Line(executionLevels[level], text)
+	}
+	if r.cfg.Log == nil {
+		return
+	}
 	if call.Redact != nil {
 		text = call.Redact(text)
 	}
@@ -96,6 +105,12 @@ func (r *Runner) log(ctx context.Context, call activity.Call, workflow string, a
 var logLevels = map[string]slog.Level{
 	"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFORMATION": slog.LevelInfo,
 	"WARNING": slog.LevelWarn, "ERROR": slog.LevelError, "CRITICAL": slog.LevelError,
+}
+
+// executionLevels are the same in the log of the execution.
+var executionLevels = map[string]chargehand.LogLevel{
+	"TRACE": chargehand.LogTrace, "DEBUG": chargehand.LogDebug, "INFORMATION": chargehand.LogInfo,
+	"WARNING": chargehand.LogWarning, "ERROR": chargehand.LogError, "CRITICAL": chargehand.LogCritical,
 }
 
 func fault(detail string) activity.Result {

@@ -3,11 +3,14 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/runlog"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/span"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -16,7 +19,7 @@ import (
 // startActivity puts an activity into its pool. The caller is the driver of inst.
 func (e *Engine) startActivity(inst *instance, c *machine.Command) {
 	started := &call{
-		no: inst.no, traced: spanOf(&inst.row), command: c.ID,
+		no: inst.no, traced: spanOf(&inst.row), command: c.ID, seq: c.Seq,
 		account: inst.row.Account, workflow: inst.row.Workflow, secrets: inst.secrets,
 		request: activity.Call{
 			Environment: inst.row.Environment, Execution: inst.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
@@ -75,7 +78,23 @@ func (e *Engine) runActivity(ctx context.Context, c *call) activity.Result {
 		return activity.Result{Fault: engine.SystemFault(engine.CodeInternal, detail)}
 	}
 	c.request.Account, c.request.Redact = account, c.secrets.RedactText
-	return engine.RunActivity(ctx, e.log, e.config.Activities, c.request)
+	if e.config.Logs == nil {
+		return engine.RunActivity(ctx, e.log, e.config.Activities, c.request)
+	}
+	task := e.config.Logs.Task(c.no, c.seq, c.redactor())
+	c.request.Log = task
+	began := time.Now()
+	result := engine.RunActivity(ctx, e.log, e.config.Activities, c.request)
+	task.End(&c.request, time.Since(began), result.Fault, ctx.Err() != nil)
+	return result
+}
+
+// redactor takes the secrets out of what the activity writes.
+func (c *call) redactor() runlog.Redactor {
+	if c.secrets == nil {
+		return nil
+	}
+	return func(context.Context) (*secret.Redactor, error) { return c.secrets.Redactor(), nil }
 }
 
 // account returns the id of an account.

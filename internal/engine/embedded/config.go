@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -28,6 +29,9 @@ type Config struct {
 	// Activities carries out commands, by kind ("http", "shell" …). A kind without a runner
 	// is a configuration fault of the task.
 	Activities map[string]activity.Runner
+
+	// Logs takes what activities write while they run; nil: nothing does. It is stopped after the engine.
+	Logs *runlog.Writer
 
 	// Tracer makes the spans of executions (package span); nil: none.
 	Tracer trace.Tracer

@@ -18,6 +18,7 @@ type call struct {
 	account  int64
 	workflow int64
 	command  machine.CommandID
+	seq      int // of the timeline entry
 	request  activity.Call
 	secrets  *engine.Secrets // to redact what is logged
 	traced   span.Execution

@@ -61,7 +61,7 @@ func (r *run) startCall(c *machine.Command) bool {
 	in := call{
 		Account: a.Account, Environment: a.Environment, Execution: a.Execution, No: a.No,
 		Kind: c.Activity, Args: value.Marshal(c.Args), Input: value.Marshal(c.Input),
-		Reference: c.Reference, Key: c.Key, Attempt: c.Attempt, Detached: c.Detached, Confidential: a.Confidential,
+		Reference: c.Reference, Key: c.Key, Attempt: c.Attempt, Seq: c.Seq, Detached: c.Detached, Confidential: a.Confidential,
 	}
 	if c.Metadata != nil {
 		in.Metadata = value.Marshal(c.Metadata)

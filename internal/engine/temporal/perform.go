@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/pause"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -89,7 +90,18 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	if c.Confidential { // a worker does not know which texts are secret
 		request.Redact = func(string) string { return "[redacted]" }
 	}
+	var task *runlog.Task
+	if a.Logs != nil {
+		var redactor runlog.Redactor
+		if c.Confidential {
+			redactor = runlog.RedactorOf(a.Store, a.Sealer, c.No, c.Execution)
+		}
+		task = a.Logs.Task(c.No, c.Seq, redactor)
+		request.Log = task
+	}
+	began := time.Now()
 	result := engine.RunActivity(ctx, a.Log, a.Activities, request)
+	task.End(&request, time.Since(began), result.Fault, ctx.Err() != nil)
 	if ctx.Err() != nil {
 		return outcome{}, lostError(ctx)
 	}

@@ -121,6 +121,7 @@ type call struct {
 	Metadata    json.RawMessage        `json:"metadata,omitempty"`
 	Key         string                 `json:"key"`
 	Attempt     int                    `json:"attempt,omitempty"`
+	Seq         int                    `json:"seq,omitempty"` // of the timeline entry
 	Detached    bool                   `json:"detached,omitempty"`
 	Stream      int64                  `json:"stream,omitempty"` // number of the stream in its run; 0: none
 

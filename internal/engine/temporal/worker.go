@@ -21,6 +21,7 @@ import (
 	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -37,6 +38,9 @@ type WorkerConfig struct {
 	// is a configuration fault of the task, so all workers of a queue have the same kinds.
 	Activities map[string]runner.Runner
 	Sealer     *secret.Sealer // of payloads and timelines of executions with secrets, as Client's; nil: there are none
+
+	// Logs takes what activities write while they run; nil: nothing does. It is stopped after the worker.
+	Logs *runlog.Writer
 
 	// Freed is called when an execution has given a slot of an account back, or waits for
 	// one. It must not block. Nil: no call.

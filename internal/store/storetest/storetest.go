@@ -219,8 +219,8 @@ var invariants = map[string]string{
 	"awaited by no execution":              `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.state <> 0)`,
 	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.unfinished <>
  (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.state <> 0)`,
-	"inputs of no execution":              `SELECT COUNT(*) FROM input j WHERE ` + noExecution("j"),
-	"logs of no execution":                `SELECT COUNT(*) FROM log_segment j WHERE ` + noExecution("j"),
+	"inputs of no execution": `SELECT COUNT(*) FROM input j WHERE ` + noExecution("j"),
+	"logs of no execution":   `SELECT COUNT(*) FROM log_segment j WHERE ` + noExecution("j"),
 	"logs with gaps": `SELECT COUNT(*) FROM log_segment s WHERE line + lines <> COALESCE((SELECT MIN(n.line) FROM log_segment n WHERE n.execution = s.execution AND n.line > s.line), line + lines)
  OR total - bytes <> COALESCE((SELECT MAX(p.total) FROM log_segment p WHERE p.execution = s.execution AND p.line < s.line), 0)`,
 	"timelines of no execution":           `SELECT COUNT(*) FROM timeline_chunk j WHERE ` + noExecution("j"),

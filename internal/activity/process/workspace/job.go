@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -53,6 +54,7 @@ func (w *Workspace) run(ctx context.Context, job Job, args map[string]any) (Outc
 		return Outcome{}, fault
 	}
 	command.Dir, command.Env, command.Stdin = w.Dir, w.Environ(variables), []byte(w.Text(args["stdin"]))
+	command.StdoutCopy, command.StderrCopy = job.Call.Writer(chargehand.LogStdout), job.Call.Writer(chargehand.LogStderr)
 	done, err := w.confiner.Run(ctx, command)
 	if err != nil {
 		return Outcome{}, RunFault(w.confiner.Logger(), err, done.Stderr)

@@ -1,0 +1,127 @@
+package runlog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity"
+	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/secret"
+)
+
+// Redactor returns what takes the secrets of an execution out; nil: it has none. It is called when the first text of a
+// task is written, by the Writer.
+type Redactor func(ctx context.Context) (*secret.Redactor, error)
+
+// Task is the way of one run of an activity to the log of its execution (activity.Log). A nil Task drops everything.
+type Task struct {
+	writer    *Writer
+	execution int64 // its number
+	seq       int64
+	redactor  Redactor
+
+	// Guarded by the mutex of the writer.
+	lost  int64 // bytes that found no room while the log had none
+	ended bool  // the log has reached its limit
+	wrote bool  // something on stdout or stderr
+
+	// The following belong to who writes the log.
+	loaded  bool
+	hides   *secret.Redactor
+	blind   bool // the secrets cannot be read: no text is shown
+	streams [2]*unfinished
+}
+
+var _ activity.Log = (*Task)(nil)
+
+// unfinished is the end of a stream: what may be a part of a secret, and the line that is still being written.
+type unfinished struct {
+	stream *secret.Stream
+	line   string
+	at     time.Time // of the first byte of the line
+}
+
+// chunk is something that a task has handed over.
+type chunk struct {
+	task   *Task
+	kind   chunkKind
+	at     time.Time
+	stream chargehand.LogStream // chunkOutput
+	level  chargehand.LogLevel  // chunkLine
+	data   []byte
+	lost   int64 // chunkGap
+}
+
+type chunkKind uint8
+
+const (
+	chunkOutput chunkKind = iota
+	chunkLine             // a message of its own
+	chunkPlain            // a message of the server, without secrets
+	chunkGap              // something is missing
+	chunkEnd              // the task has ended
+)
+
+// Task returns the way of a run of an activity to the log of an execution, which is named by its number; seq is that of
+// the timeline entry. redactor nil: the execution has no secrets.
+func (w *Writer) Task(execution int64, seq int, redactor Redactor) *Task {
+	if w == nil {
+		return nil
+	}
+	return &Task{writer: w, execution: execution, seq: int64(seq), redactor: redactor}
+}
+
+// Output implements activity.Log.
+func (t *Task) Output(stream chargehand.LogStream, piece []byte) {
+	if t == nil {
+		return
+	}
+	for len(piece) > 0 {
+		n := min(len(piece), chunkBytes)
+		t.writer.push(chunk{task: t, kind: chunkOutput, stream: stream, data: piece[:n]})
+		piece = piece[n:]
+	}
+}
+
+// Line implements activity.Log.
+func (t *Task) Line(level chargehand.LogLevel, text string) {
+	if t != nil {
+		t.writer.push(chunk{task: t, kind: chunkLine, level: level, data: []byte(text[:min(len(text), segmentBytes)])})
+	}
+}
+
+// End says how the run ended, and that nothing comes any more. Of a call it says so in the log; of a process only if it
+// went wrong. It says nothing of what was sent or answered.
+func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bool) {
+	if t == nil {
+		return
+	}
+	if level, text := ending(c, took, f, withdrawn); text != "" {
+		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, data: []byte(text)})
+	}
+	t.writer.push(chunk{task: t, kind: chunkEnd})
+}
+
+// isProcess reports whether an activity shows what it does by what it writes.
+func isProcess(kind string) bool { return kind == "shell" || kind == "script" || kind == "container" }
+
+func ending(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bool) (chargehand.LogLevel, string) {
+	text := fmt.Sprintf("%s, attempt %d: ", c.Kind, max(1, c.Attempt))
+	took = took.Round(time.Millisecond)
+	switch {
+	case withdrawn:
+		return chargehand.LogWarning, fmt.Sprintf("%sstopped after %s", text, took)
+	case f != nil:
+		kind, ours := strings.CutPrefix(f.Type, machine.ErrorBase)
+		if !ours {
+			kind = "error" // the type may be made of data
+		}
+		return chargehand.LogError, fmt.Sprintf("%sfailed with status %d (%s) after %s", text, f.Status, kind, took)
+	case isProcess(c.Kind):
+		return 0, ""
+	}
+	return chargehand.LogInfo, fmt.Sprintf("%scompleted in %s", text, took)
+}

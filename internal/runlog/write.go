@@ -1,0 +1,283 @@
+package runlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/pause"
+	"github.com/chargehand/chargehand/internal/secret"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// segment is what is made of the chunks of one turn of a log.
+type segment struct {
+	encoder
+	writer *Writer
+	log    *pendingLog
+	room   int64 // bytes that the log has left
+	full   bool
+}
+
+// write makes a segment of chunks and stores it. Only one goroutine at a time does that for a log.
+func (w *Writer) write(l *pendingLog, chunks []chunk, stopping bool) {
+	if l.ended {
+		return
+	}
+	size := 0
+	for i := range chunks {
+		size += len(chunks[i].data)
+	}
+	if l.stored < 0 && size > inlineBytes {
+		w.readEnd(l)
+	}
+	s := &segment{writer: w, log: l, room: w.Limits.Bytes - max(0, l.stored)}
+	if l.lost > 0 {
+		s.say(0, time.Now(), chargehand.LogWarning, dropped(l.lost, "could not be stored"))
+		l.lost = 0
+	}
+	for i := range chunks {
+		s.take(&chunks[i])
+	}
+	for t := range l.partial {
+		s.overdue(t, stopping)
+	}
+	if s.lines > 0 {
+		w.store(s)
+	}
+}
+
+// readEnd reads how much a log has.
+func (w *Writer) readEnd(l *pendingLog) {
+	var end store.LogEnd
+	err := w.patiently(func() error {
+		return w.Store.View(w.ctx, func(r *store.Reader) (err error) {
+			end, err = r.LogEnd(l.no)
+			return err
+		})
+	})
+	if err == nil { // else it shows when the segment is stored
+		l.stored, l.ended = end.Bytes, end.Ended
+	}
+}
+
+func dropped(size int64, why string) string {
+	return fmt.Sprintf("[%d bytes are missing here: they %s]", size, why)
+}
+
+func (s *segment) take(c *chunk) {
+	t := c.task
+	switch c.kind {
+	case chunkOutput:
+		if u := s.unfinished(t, c.stream, c.at); u != nil {
+			s.text(t, c.stream, u, c.at, u.stream.Next(string(c.data)))
+		}
+	case chunkLine:
+		if s.secrets(t, c.at) {
+			s.long(Line{AtMs: c.at.UnixMilli(), Seq: t.seq, Level: c.level, Stream: chargehand.LogLines, Text: t.hides.Text(string(c.data))})
+		}
+	case chunkPlain:
+		s.say(t.seq, c.at, c.level, string(c.data))
+	case chunkGap:
+		for i, u := range t.streams {
+			if u != nil {
+				s.text(t, chargehand.LogStream(i+1), u, c.at, u.stream.Gap())
+				s.breakLine(t, chargehand.LogStream(i+1), u)
+			}
+		}
+		s.say(t.seq, c.at, chargehand.LogWarning, dropped(c.lost, "came faster than they could be written"))
+	case chunkEnd:
+		for i, u := range t.streams {
+			if u != nil {
+				s.text(t, chargehand.LogStream(i+1), u, c.at, u.stream.Rest())
+				s.breakLine(t, chargehand.LogStream(i+1), u)
+			}
+		}
+		delete(s.log.partial, t)
+	}
+}
+
+// secrets reads the secrets of an execution, once for each task. It reports whether texts may be shown.
+func (s *segment) secrets(t *Task, at time.Time) bool {
+	if t.loaded || t.redactor == nil {
+		return !t.blind
+	}
+	t.loaded = true
+	err := s.writer.patiently(func() (err error) {
+		t.hides, err = t.redactor(s.writer.ctx)
+		return err
+	})
+	if err != nil {
+		t.blind = true
+		s.writer.Log.Warn("what a step writes is not shown, because the secrets of its execution cannot be read", "error", err)
+		s.say(t.seq, at, chargehand.LogWarning, "[what this task writes is not shown: the secrets of the execution cannot be read]")
+	}
+	return !t.blind
+}
+
+// unfinished is the end of a stream of a task; nil: nothing of it is shown.
+func (s *segment) unfinished(t *Task, stream chargehand.LogStream, at time.Time) *unfinished {
+	u := &t.streams[stream-1]
+	if *u == nil {
+		if !s.secrets(t, at) {
+			return nil
+		}
+		*u = &unfinished{stream: t.hides.NewStream()}
+	}
+	return *u
+}
+
+// text adds a text without secrets to a stream, and takes its whole lines.
+func (s *segment) text(t *Task, stream chargehand.LogStream, u *unfinished, at time.Time, text string) {
+	for text != "" {
+		if u.line == "" {
+			u.at = at
+		}
+		line, rest, whole := strings.Cut(text, "\n")
+		if !whole {
+			u.line += line
+			if len(u.line) > MaxLineBytes {
+				s.breakLine(t, stream, u)
+			}
+			break
+		}
+		s.long(Line{AtMs: u.at.UnixMilli(), Seq: t.seq, Level: chargehand.LogInfo, Stream: stream, Text: strings.TrimSuffix(u.line+line, "\r")})
+		u.line, text = "", rest
+	}
+	if u.line != "" {
+		if s.log.partial == nil {
+			s.log.partial = map[*Task]bool{}
+		}
+		s.log.partial[t] = true
+	}
+}
+
+// breakLine takes a line that has no end.
+func (s *segment) breakLine(t *Task, stream chargehand.LogStream, u *unfinished) {
+	if u.line != "" {
+		s.long(Line{AtMs: u.at.UnixMilli(), Seq: t.seq, Level: chargehand.LogInfo, Stream: stream, Text: u.line})
+		u.line = ""
+	}
+}
+
+// overdue takes lines of a task that wait for their end for too long.
+func (s *segment) overdue(t *Task, stopping bool) {
+	unfinished := false
+	for i, u := range t.streams {
+		if u == nil || u.line == "" {
+			continue
+		}
+		if stopping || time.Since(u.at) >= maxAge {
+			s.breakLine(t, chargehand.LogStream(i+1), u)
+		} else {
+			unfinished = true
+		}
+	}
+	if !unfinished {
+		delete(s.log.partial, t)
+	}
+}
+
+// long adds a line, in pieces if it is too long.
+func (s *segment) long(l Line) {
+	l.Text = clean(l.Text)
+	for text := l.Text; len(text) > MaxLineBytes; text = l.Text {
+		at := cutLine(text)
+		l.Text = text[:at]
+		s.line(&l)
+		l.Text = text[at:]
+	}
+	s.line(&l)
+}
+
+// say adds a message of the server.
+func (s *segment) say(seq int64, at time.Time, level chargehand.LogLevel, text string) {
+	s.line(&Line{AtMs: at.UnixMilli(), Seq: seq, Level: level, Stream: chargehand.LogLines, Text: text})
+}
+
+// lineCost is what a line takes beside its text, at most.
+const lineCost = 24
+
+func (s *segment) line(l *Line) {
+	if s.full {
+		return
+	}
+	if int64(len(s.data)+len(l.Text)+lineCost) > s.room {
+		s.full = true
+		l = &Line{AtMs: l.AtMs, Seq: l.Seq, Level: chargehand.LogWarning, Stream: chargehand.LogLines,
+			Text: fmt.Sprintf("[the log of this execution has reached its limit of %s: what follows is not kept]", size(s.writer.Limits.Bytes))}
+	}
+	s.add(l)
+}
+
+func size(bytes int64) string {
+	if bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
+
+// store stores a segment.
+func (w *Writer) store(s *segment) {
+	l := s.log
+	row := store.LogSegment{
+		Execution: l.no, Lines: s.lines, Bytes: int64(len(s.data)), Ended: s.full, Tasks: s.tasks(),
+		Data: store.Payload{Inline: s.data, Size: int64(len(s.data))},
+	}
+	err := w.patiently(func() error {
+		if len(s.data) > inlineBytes && row.Data.Blob == nil {
+			digest, err := w.Blobs.Put(w.ctx, s.data)
+			if err != nil {
+				return err
+			}
+			row.Data = store.Payload{Blob: digest, Size: row.Bytes}
+		}
+		written := row
+		err := w.Store.Update(w.ctx, func(tx *store.Tx) error {
+			written = row
+			return tx.AppendLog(&written)
+		})
+		if err == nil {
+			row = written
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		l.stored, l.ended = row.Total, row.Ended
+	case errors.Is(err, store.ErrLogEnded), errors.Is(err, store.ErrNotFound):
+		l.ended = true // it is full, or the execution was deleted
+	default:
+		l.lost += row.Bytes
+		w.mu.Lock()
+		w.dropped += row.Bytes
+		w.mu.Unlock()
+		w.Log.Warn("a part of the log of an execution was lost", "bytes", row.Bytes, "error", err)
+	}
+}
+
+// patiently repeats what fails for want of a store, or because another process was faster.
+func (w *Writer) patiently(try func() error) (err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, outageTime)
+	defer cancel()
+	_ = pause.Retry(ctx, 20*time.Millisecond, 2*time.Second, func() bool {
+		err = try()
+		return err == nil || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrConflict)
+	})
+	return err
+}
+
+// RedactorOf returns the Redactor of an execution whose secrets were pinned; it reads them when it is called.
+func RedactorOf(s *store.Store, sealer *secret.Sealer, execution int64, id chargehand.ExecutionID) Redactor {
+	return func(ctx context.Context) (redactor *secret.Redactor, err error) {
+		err = s.View(ctx, func(r *store.Reader) error {
+			redactor, err = engine.PinnedRedactor(r, execution, id, sealer)
+			return err
+		})
+		return redactor, err
+	}
+}
