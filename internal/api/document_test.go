@@ -278,6 +278,8 @@ var samples = map[string][]request{
 	},
 	"cancelExecution":  {{method: "POST", path: pathE + "/cancel", body: `{"reason":"no more"}`}},
 	"retryExecution":   {{method: "POST", path: pathE + "/retry", body: `{"input":{"name":"Ada"},"version":"published"}`}, {method: "POST", path: pathE + "/retry?wait=1s"}},
+	"getLog":           {{path: pathE + "/log?after=1&seq=1&seq=2&level=info&stream=stdout&q=x&limit=10"}},
+	"getLogById":       {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/log"}},
 	"runBatch":         {{method: "POST", path: pathW + "/batch", body: `{"items":[{"a":1},{}],"concurrency":2}`, header: map[string]string{"Prefer": "wait=1"}}},
 	"listBatches":      {{path: pathW + "/batch?executions=page"}},
 	"getBatch":         {{path: pathB}, {path: pathB + "?executions=none"}, {path: pathB, header: map[string]string{"If-None-Match": "*"}}},

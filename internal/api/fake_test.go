@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/netip"
 	"strings"
@@ -33,6 +34,7 @@ type fake struct {
 	getExecution    func(context.Context, service.View) (*service.Execution, error)
 	listExecutions  func(service.ListExecutions) (*service.ExecutionPage, error)
 	retryExecution  func(service.RetryExecution) (*service.Execution, bool, error)
+	log             func(q service.LogQuery) (*service.ExecutionLog, error)
 	timeline        func(list service.ListTimeline) (*service.TimelinePage, error)
 	createBatch     func(service.CreateBatch) (*service.Batch, bool, error)
 	entries         func(service.BatchEntries, func(*service.BatchEntry) error) (int, error)
@@ -432,6 +434,18 @@ func (f *fake) Follow(_ context.Context, _ *service.Principal, topics []service.
 		events = append(events, service.StreamEvent{Topic: t, Gone: true})
 	}
 	return f.followed(send, events...)
+}
+
+func (f *fake) Log(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, _ chargehand.ExecutionID, q service.LogQuery) (*service.ExecutionLog, error) {
+	if f.log != nil {
+		return f.log(q)
+	}
+	return or(f, &service.ExecutionLog{Complete: true, Lines: func(_ context.Context, show func(*service.LogLine) error) error {
+		return errors.Join(
+			show(&service.LogLine{Line: 1, At: moment0, Seq: 3, Level: chargehand.LogInfo, Stream: chargehand.LogStdout, Text: "12 rows \"read\""}),
+			show(&service.LogLine{Line: 2, At: moment0, Level: chargehand.LogError, Stream: chargehand.LogLines, Text: "http, attempt 1: failed"}),
+		)
+	}})
 }
 
 func (f *fake) Timeline(_ context.Context, _ *service.Principal, list service.ListTimeline) (*service.TimelinePage, error) {

@@ -26,7 +26,7 @@ var (
 
 // goodHeaders are meant for the answer that turned out to be a problem.
 var goodHeaders = [...]string{
-	"Etag", "Location", "Preference-Applied", "Idempotency-Replayed", "Content-Disposition", "Last-Modified", "Vary",
+	"Etag", "Location", "Preference-Applied", "Idempotency-Replayed", "Content-Disposition", "Last-Modified", "Vary", logComplete,
 }
 
 // maxInstance bounds the path that problems and logs repeat.

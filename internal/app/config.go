@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/mail/smtp"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin/oidc"
@@ -95,6 +96,8 @@ type Config struct {
 	ProcessesPerWorkflow int
 	// ScriptTimeout bounds the time of one script in JavaScript; default 30 s.
 	ScriptTimeout time.Duration
+	// ExecutionLogBytes bounds the log of an execution; default 16 MiB; below 0: executions have no log.
+	ExecutionLogBytes int64
 	// Quotas bound what is stored. Zero fields stand for the defaults, negative ones for no limit.
 	Quotas service.Quotas
 	// WrapDatabase, if set, stands between the store and the database: tests crash it.
@@ -133,6 +136,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Streams = cmp.Or(c.Streams, 1024)
 	c.Processes = cmp.Or(c.Processes, 8)
 	c.Scripts = cmp.Or(c.Scripts, 8)
+	c.ExecutionLogBytes = cmp.Or(c.ExecutionLogBytes, runlog.DefaultBytes)
 	c.ScriptTimeout = cmp.Or(c.ScriptTimeout, script.DefaultTime)
 	c.TimeZone = cmp.Or(c.TimeZone, "UTC")
 	c.Encrypt = cmp.Or(c.Encrypt, EncryptSecrets)

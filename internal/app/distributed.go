@@ -96,7 +96,7 @@ func (t *term) openDistributed(ctx context.Context, plans *service.Plans, runner
 		return err
 	}
 	d.worker = temporal.NewWorker(temporal.WorkerConfig{
-		Client: c, Namespace: cfg.Temporal.Namespace, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Freed: d.Freed, Log: cfg.Log,
+		Client: c, Namespace: cfg.Temporal.Namespace, Store: t.store, Blobs: kept, Queue: queue, Activities: runners, Logs: t.logs, Freed: d.Freed, Log: cfg.Log,
 		Undelivered: d.Undelivered, Published: d.Published, Sealer: t.sealer,
 		Tracer: cfg.tracing.Tracer(),
 		Limits: temporal.WorkerLimits{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
+	"github.com/chargehand/chargehand/internal/runlog"
 )
 
 // registerProcess shows the Go runtime and the process.
@@ -55,4 +56,16 @@ func registerTemporal(registry prometheus.Registerer, e *temporal.Engine) {
 		Namespace: "chargehand", Name: "workers", Help: "Workers of the installation that asked Temporal for work lately; -1: not known.",
 	}, func() float64 { return float64(e.Stats().Workers) }))
 	counter("messages_delivered_total", "Messages that this process delivered to Temporal.", func(s temporal.Stats) int64 { return s.Delivered })
+}
+
+// registerLogs shows the counters of the logs of executions that this process writes.
+func registerLogs(registry prometheus.Registerer, w *runlog.Writer) {
+	registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "chargehand", Name: "execution_log_waiting_bytes", Help: "Bytes of logs of executions that wait to be written.",
+		}, func() float64 { return float64(w.Stats().Pending) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Namespace: "chargehand", Name: "execution_log_dropped_bytes_total", Help: "Bytes of logs of executions that found no room, or no store.",
+		}, func() float64 { return float64(w.Stats().Dropped) }),
+	)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/rollup"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
@@ -50,6 +51,7 @@ type term struct {
 	blobs   *blob.Store
 	sealer  *secret.Sealer // of the service and the engine
 	engine  driver
+	logs    *runlog.Writer // of executions; nil: none
 	service *service.Service
 	api     *api.Server
 	signIn  *signin.Service
@@ -115,7 +117,7 @@ func (t *term) open(ctx context.Context) error {
 	t.openMail(registry)
 	t.service = service.New(service.Config{
 		Mail:  t.mail,
-		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Fetch: fetchBy(t.fetcher),
+		Store: t.store, Engine: t.engine, Plans: plans, Blobs: t.blobs, Logs: t.logs, Fetch: fetchBy(t.fetcher),
 		Pepper: keys.Of(secret.APIKeyPepper), LinkKey: keys.Of(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()}, Quotas: cfg.Quotas, Reserve: cfg.reserve(t.log),
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents, Audit: cfg.RetentionAudit}, RedirectLinks: cfg.FilesRedirect,
@@ -154,12 +156,18 @@ func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *p
 		return err
 	}
 	cfg := t.cfg
+	if cfg.ExecutionLogBytes > 0 {
+		t.logs = runlog.NewWriter(runlog.Config{
+			Store: t.store, Blobs: payloads{t.blobs}, Log: cfg.Log, Limits: runlog.Limits{Bytes: cfg.ExecutionLogBytes},
+		})
+		registerLogs(registry, t.logs)
+	}
 	runners = telemetry.Watched(runners, registry, cfg.tracing.Tracer())
 	if cfg.Engine == installation.EngineTemporal {
 		return t.openDistributed(ctx, plans, runners, registry)
 	}
 	e, err := embedded.New(ctx, embedded.Config{
-		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Sealer: t.sealer, Activities: runners, Log: cfg.Log,
+		Store: t.store, Plans: plans, Blobs: payloads{t.blobs}, Sealer: t.sealer, Activities: runners, Logs: t.logs, Log: cfg.Log,
 		RuntimeVersion: Version, RuntimeMetadata: t.runtime, Lifecycle: cfg.lifecycle(), Tracer: cfg.tracing.Tracer(),
 		Limits: embedded.Limits{
 			QueuedPerWorkflow: cfg.queuedPerWorkflow(),
@@ -225,6 +233,7 @@ func (t *term) end(ctx context.Context) {
 			t.log.Warn("stop the engine", "error", err)
 		}
 	}
+	t.logs.Stop(final)
 	if t.failures != nil {
 		if err := t.failures.close(final); err != nil {
 			t.log.Warn("lines of failed executions were lost", "error", err)

@@ -46,6 +46,8 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"GET", "/stream?topic=execution:" + nobody, "executions:read", ""},
 	{"GET", "/batches", "executions:read", ""},
 	{"GET", "/batches/B", "executions:read", ""},
+	{"GET", "/workflows/W/executions/E/log", "executions:read", ""},
+	{"GET", "/executions/E/log", "executions:read", ""},
 	{"GET", "/workflows/W/batch", "executions:read", ""},
 	{"GET", "/workflows/W/batch/B", "executions:read", ""},
 	{"GET", "/workflows/W/batch/B/items", "executions:read", ""},

@@ -31,6 +31,10 @@ var commandExamples = map[string]string{
   chargehand executions progress 5065ba04 -o json`,
 	"chargehand executions graph": `  chargehand executions graph 5065ba04
   chargehand executions graph 5065ba04 --format dot | dot -Tsvg > execution.svg`,
+	"chargehand executions log": `  chargehand executions log 5065ba04
+  chargehand executions log 5065ba04 -f
+  chargehand executions log 5065ba04 --task convert --stream stderr
+  chargehand executions log 5065ba04 --level warning -o jsonl`,
 	"chargehand executions cancel":  `  chargehand executions cancel 5065ba04`,
 	"chargehand executions delete":  `  chargehand executions delete 5065ba04 --yes`,
 	"chargehand executions resume":  `  chargehand executions resume 5065ba04`,

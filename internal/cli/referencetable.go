@@ -25,7 +25,7 @@ var settingGroups = []struct {
 	{"What workflows may do", []string{"allow-run", "container-volume", "container-capability", "allow-egress", "connect-to", "trusted-ca", "resource-root"}},
 	{"What runs at once", []string{"max-running", "max-calls", "max-streams", "max-processes", "max-scripts", "script-timeout",
 		"max-running-per-workflow", "max-calls-per-workflow", "max-processes-per-workflow"}},
-	{"How long things are kept", []string{"retention-live", "retention-test", "retention-events", "retention-audit"}},
+	{"How long things are kept", []string{"retention-live", "retention-test", "retention-events", "retention-audit", "execution-log-size"}},
 	{"Quotas", []string{"quota-storage", "quota-key-storage", "quota-executions", "quota-queued", "quota-events", "quota-events-per-second", "quota-users"}},
 	{"Schedules and events", []string{"time-zone", "schedule-on-default", "event-sink", "lifecycle-events", "lifecycle-prefix"}},
 	{"More than one machine", []string{"engine", "workers", "temporal-address", "temporal-namespace", "temporal-task-queue", "temporal-api-key", "temporal-tls",

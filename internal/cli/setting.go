@@ -35,6 +35,7 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.IntVar(&cfg.Processes, "max-processes", 8, "processes of steps at once in this process: shell, python, containers, MCP over stdio")
 	f.IntVar(&cfg.Scripts, "max-scripts", 8, "scripts in JavaScript at once in this process")
 	f.DurationVar(&cfg.ScriptTimeout, "script-timeout", 30*time.Second, "time of one script in JavaScript")
+	quotaVar(f, &cfg.ExecutionLogBytes, "size", "execution-log-size", "16MiB", "what is kept of the log of one execution, such as 64MiB; 0: executions have no log")
 	f.IntVar(&cfg.RunningPerWorkflow, "max-running-per-workflow", 0, "executions of one workflow that run at once in one environment (0: only --max-running)")
 	f.IntVar(&cfg.CallsPerWorkflow, "max-calls-per-workflow", 0, "outgoing calls of one workflow at once in one environment (0: only --max-calls)")
 	f.IntVar(&cfg.ProcessesPerWorkflow, "max-processes-per-workflow", 0, "processes of one workflow at once in one environment, and scripts likewise (0: only --max-processes and --max-scripts)")

@@ -40,11 +40,9 @@ type LogQuery struct {
 // ExecutionLog is the log of an execution, as a query wants it.
 type ExecutionLog struct {
 	Complete bool // nothing is added any more
-	lines    func(ctx context.Context, f func(*LogLine) error) error
+	// Lines calls f with each line, in order. An error of f ends it and is returned.
+	Lines func(ctx context.Context, f func(*LogLine) error) error
 }
-
-// Lines calls f with each line, in order. An error of f ends it and is returned.
-func (l *ExecutionLog) Lines(ctx context.Context, f func(*LogLine) error) error { return l.lines(ctx, f) }
 
 // Log finds the log of an execution. With q.Wait, it waits until there is a line that is wanted, or there will be
 // none. Codes: execution_not_found.
@@ -62,7 +60,7 @@ func (s *Service) Log(ctx context.Context, p *Principal, workflow chargehand.Wor
 		left := deadline.Sub(s.now())
 		if found || complete || left <= 0 || !pauseUnless(ctx, min(left, logPause), changed) {
 			stop()
-			return &ExecutionLog{Complete: complete, lines: s.logLines(row.No, query, q.Limit)}, nil
+			return &ExecutionLog{Complete: complete, Lines: s.logLines(row.No, query, q.Limit)}, nil
 		}
 		stop()
 	}
