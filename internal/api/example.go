@@ -212,7 +212,7 @@ func examples() map[reflect.Type]any {
 		Target: &auditTarget{"workflow", exampleWorkflowID, "shop/order"}, Environment: "live", Address: "203.0.113.7", RequestID: "req_5d1c0f6a3b9e8274",
 		Changes: map[string]auditChange{"version": {"1.0.0", "1.1.0"}, "revision": {2, 1}}, Count: 1,
 	}
-	next := exampleCursor
+	next, seq := exampleCursor, int64(3)
 	all := map[reflect.Type]any{}
 	phone := passkeyView{ID: exampleID[chargehand.PasskeyID](examplePasskeyID), Name: "Phone", CreatedAt: created, LastUsedAt: started}
 	for _, v := range []any{
@@ -261,6 +261,7 @@ func examples() map[reflect.Type]any {
 		resetBody{Token: "TOKEN", Password: "four words in a row"}, passwordBody{OldPassword: "four words in a row", Password: "four other words in a row"},
 		deviceBody{Name: "chargehand on laptop"}, deviceTokenBody{DeviceCode: "DEVICE_CODE"}, connected,
 		deviceCode{DeviceCode: "DEVICE_CODE", UserCode: "BCDF-GHJK", VerificationURI: exampleHost + "/device", ExpiresIn: 600, Interval: 5},
+		logLine{Line: 12, At: updated, Seq: &seq, Level: "info", Stream: "stdout", Text: "12 rows read"},
 		published, auditPage{Data: []auditEntry{published}},
 		executionCount{Count: 214}, failures, exampleOverview(failures),
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},

@@ -268,6 +268,9 @@ func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
 			t.Errorf("%s: %s", operation, text)
 		}
 	}
+	i.Do(t, i.key, api.Exchange{Operation: "getLog", Path: e + "/log?level=info&limit=10", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "getLog", Path: e + "/log?level=fatal", Status: 400, Code: "invalid_parameter", AgainstTheDocument: true})
+	i.Do(t, i.key, api.Exchange{Operation: "getLogById", Path: anywhere + "/log?after=0", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getTimelineById", Path: anywhere + "/timeline?limit=1&cursor=0", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getProgressById", Path: anywhere + "/progress", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getExecutionGraphById", Path: anywhere + "/graph", Status: 200})

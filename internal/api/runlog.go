@@ -39,7 +39,7 @@ type logLine struct {
 var logParameters = []*parameter{
 	{
 		name: "after", in: "query", about: "Only lines behind this one: the number of the last line of the previous answer.",
-		schema: huma.Schema{Type: "integer", Format: "int64", Minimum: number(0)}, example: "1000",
+		schema: huma.Schema{Type: "integer", Format: "int64", Minimum: number(0)}, example: 1000,
 		read: func(c *call, value string) string {
 			after, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || after < 0 {
@@ -50,7 +50,7 @@ var logParameters = []*parameter{
 		},
 	},
 	{
-		name: "seq", in: "query", many: true, about: "Only lines of the task with this number in the timeline. Repeat it for several.",
+		name: "seq", in: "query", many: true, about: "Only lines of the task with this number in the timeline. Repeat it for several.", example: 3,
 		schema: huma.Schema{Type: "integer", Format: "int64", Minimum: number(1)},
 		read: func(c *call, value string) string {
 			seq, err := strconv.ParseInt(value, 10, 64)
@@ -65,7 +65,7 @@ var logParameters = []*parameter{
 		},
 	},
 	{
-		name: "level", in: "query", about: "Only lines of this level, and more urgent ones.",
+		name: "level", in: "query", about: "Only lines of this level, and more urgent ones.", example: "warning",
 		schema: huma.Schema{Type: "string", Enum: logLevels},
 		read: func(c *call, value string) string {
 			level, ok := chargehand.ParseLogLevel(value)
@@ -77,7 +77,7 @@ var logParameters = []*parameter{
 		},
 	},
 	{
-		name: "stream", in: "query", many: true, about: "Only lines of this stream. Repeat it for several.",
+		name: "stream", in: "query", many: true, about: "Only lines of this stream. Repeat it for several.", example: "stderr",
 		schema: huma.Schema{Type: "string", Enum: logStreams},
 		read: func(c *call, value string) string {
 			stream, ok := chargehand.ParseLogStream(value)
@@ -124,7 +124,6 @@ func logEndpoint(execution, id, summary string, serve func(*call) error) endpoin
 		scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: logParameters,
 		answers: []answer{{
 			status: 200, about: "Lines of the log", media: linesMedia, line: logLine{}, headers: []string{logComplete, "Preference-Applied"},
-			example: `{"line":1,"at":"2026-01-31T09:30:00.125Z","seq":3,"level":"info","stream":"stdout","text":"12 rows read"}` + "\n",
 		}},
 		serve: serve,
 	}

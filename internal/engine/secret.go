@@ -101,8 +101,8 @@ func PinnedSecrets(r *store.Reader, row *store.Execution, p *plan.Plan, sealer *
 	return s, s.unpack(sealed)
 }
 
-// PinnedRedactor takes the secrets out of texts that were pinned when an execution began. It is nil if there are none to
-// look for. Errors: those of PinnedSecrets.
+// PinnedRedactor takes the secrets out of texts that were pinned when an execution began. It is nil if there are none.
+// Errors: those of PinnedSecrets.
 func PinnedRedactor(r *store.Reader, no int64, id chargehand.ExecutionID, sealer *secret.Sealer) (*secret.Redactor, error) {
 	if sealer == nil {
 		return nil, ErrNoSealer

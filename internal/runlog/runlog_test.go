@@ -193,7 +193,7 @@ func TestQuietTaskWritesNothing(t *testing.T) {
 	none.Stop(t.Context())
 }
 
-// TestWrittenInTime: what is older than two seconds is stored, without anybody asking, also a line without an end.
+// TestWrittenInTime: what is older than two seconds is stored, without a request for it, also a line without an end.
 func TestWrittenInTime(t *testing.T) {
 	f := newFixture(t, runlog.Limits{})
 	task := f.writer.Task(f.execution, 1, nil)

@@ -28,7 +28,7 @@ type Task struct {
 	ended bool  // the log has reached its limit
 	wrote bool  // something on stdout or stderr
 
-	// The following belong to who writes the log.
+	// The following belong to the goroutine that writes the log.
 	loaded  bool
 	hides   *secret.Redactor
 	blind   bool // the secrets cannot be read: no text is shown

@@ -114,7 +114,7 @@ type pendingLog struct {
 	pushed, done int64
 	turned       chan struct{}
 
-	// The following belong to who writes the log.
+	// The following belong to the goroutine that writes the log.
 	stored  int64          // bytes of the log; -1: not known
 	partial map[*Task]bool // tasks with a line that is still being written
 	lost    int64          // bytes of segments that could not be written

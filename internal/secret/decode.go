@@ -54,7 +54,7 @@ func wholeEscapes(views []decoded, at int) int {
 // longestEscape is the length of a pair of surrogates.
 const longestEscape = 12
 
-// cutOff reports whether rest may be the begin of an escape that goes on.
+// cutOff reports whether rest may be the begin of an escape that continues.
 func cutOff(rest string) bool {
 	if len(rest) >= longestEscape {
 		return false

@@ -145,7 +145,7 @@ func (r *Redactor) search(text string) (spans []span, complete int) {
 		complete = min(complete, d.source(len(d.text)-open), d.source(r.beforeEllipsis(d.text[:d.openAt])))
 		for _, s := range hidden.spans {
 			if s.to >= d.openAt {
-				complete = min(complete, d.source(s.from)) // it may go on
+				complete = min(complete, d.source(s.from)) // it may continue
 			}
 			spans = append(spans, span{d.source(s.from), d.source(s.to)})
 		}

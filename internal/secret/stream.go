@@ -6,7 +6,7 @@ import (
 )
 
 // Stream takes the secrets out of a text that comes in pieces, wherever it is cut. What may be the begin of a secret is
-// held back until the text goes on or ends. It is for one goroutine.
+// held back until the text continues or ends. It is for one goroutine.
 type Stream struct {
 	redactor *Redactor
 	held     string

@@ -51,7 +51,7 @@ func (s *Service) Log(ctx context.Context, p *Principal, workflow chargehand.Wor
 	deadline := s.now().Add(min(q.Wait, s.limits.Wait))
 	for {
 		changed, stop := s.engine.Watch(id)
-		row, found, err := s.lookIntoLog(ctx, p, workflow, id, query)
+		row, found, err := s.searchLog(ctx, p, workflow, id, query)
 		if err != nil {
 			stop()
 			return nil, err
@@ -66,8 +66,8 @@ func (s *Service) Log(ctx context.Context, p *Principal, workflow chargehand.Wor
 	}
 }
 
-// lookIntoLog reports whether the log of an execution has a line that is wanted.
-func (s *Service) lookIntoLog(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q runlog.Query) (row store.Execution, found bool, err error) {
+// searchLog reports whether the log of an execution has a line that is wanted.
+func (s *Service) searchLog(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q runlog.Query) (row store.Execution, found bool, err error) {
 	err = s.view(ctx, func(r *store.Reader) (err error) {
 		row, err = s.findExecution(r, p, workflow, id)
 		return err
