@@ -67,10 +67,10 @@ func runsOf(ctx context.Context, api *client.Client, e *client.Execution, task s
 	if seq, err := strconv.ParseInt(task, 10, 64); err == nil && seq > 0 {
 		return []int64{seq}, nil
 	}
-	entries, err := everyPage(func(cursor string) ([]client.TimelineEntry, string, error) {
-		p, err := api.Timeline(ctx, e.WorkflowID, e.ID, maxPage, cursor)
-		return p.Data, p.Cursor, err
-	})
+	entries, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.TimelineEntry], error) {
+		p, err := api.Timeline(ctx, e.WorkflowID, e.ID, limit, cursor)
+		return &p.Page, err
+	}, allRows, "")
 	if err != nil {
 		return nil, err
 	}
