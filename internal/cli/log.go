@@ -68,7 +68,7 @@ func runsOf(ctx context.Context, api *client.Client, e *client.Execution, task s
 		return []int64{seq}, nil
 	}
 	entries, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.TimelineEntry], error) {
-		p, err := api.Timeline(ctx, e.WorkflowID, e.ID, limit, cursor)
+		p, err := api.Timeline(ctx, e.WorkflowID, e.ID, client.TimelineFilter{Summary: true}, limit, cursor)
 		return &p.Page, err
 	}, allRows, "")
 	if err != nil {
