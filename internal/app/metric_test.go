@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/engine/embedded"
 	"github.com/chargehand/chargehand/internal/engine/temporal"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/telemetry"
 )
 
@@ -77,6 +78,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	registered.MustRegister(telemetry.NewDatabase(), newRows(nil, true), newQuotas(nil), sinkRows{}, &mailRows{})
 	registerEmbedded(registered, &embedded.Engine{})
 	registerTemporal(registered, &temporal.Engine{})
+	registerLogs(registered, &runlog.Writer{})
 	api.RegisterMetrics(registered)
 	for _, name := range slices.Sorted(maps.Keys(registered)) {
 		labels, ok := documented[name]
