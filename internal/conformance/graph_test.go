@@ -119,7 +119,7 @@ func (s *scenario) nests(nodes map[string]*graph.Node, owners map[string]*graph.
 			outer, _ = above["iterations"].([]any)
 		}
 		scope := owners[n.Scope]
-		fits := false
+		var fits bool
 		switch {
 		case scope.Owner != nil && nodes[*scope.Owner].Scope == *scope.Owner:
 			// It is in the body of a function, for which the call stands.

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// maxCounted is up to how many executions are counted.
-	maxCounted = 10_000
 	// maxFailuresExamined is how many failures are looked at for their groups, the newest ones.
 	maxFailuresExamined = 10_000
 	// maxFailureGroups bounds the groups of an answer.

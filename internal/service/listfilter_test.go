@@ -17,7 +17,6 @@ type filtered struct {
 	workflow chargehand.WorkflowID
 	code     string
 	labels   map[string]string
-	batchAt  int64
 }
 
 func (e *filtered) fits(q *ListExecutions) bool {
