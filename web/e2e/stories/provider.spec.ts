@@ -87,6 +87,7 @@ test("a person with a password changes over to the provider, and connects a prog
   await expect(page.getByText("You sign in with")).toBeVisible();
   await inspect("signed-in-linked");
   await hand.press("Sign out");
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
 
   const program = await startDevice(server, "chargehand on a laptop");
   await page.goto(program.verification_uri);
