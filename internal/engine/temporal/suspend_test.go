@@ -67,16 +67,21 @@ do:
 	return a
 }
 
-// runSuspendedEarly suspends an execution while it is queued: its workflow starts nothing before the resumption.
+// runSuspendedEarly suspends an execution right after its start. Should its activity have begun already, it cannot end
+// before the suspension is requested.
 func runSuspendedEarly(t testing.TB, e *installation) argument {
 	t.Helper()
 	var begun atomic.Int32
+	requested := make(chan struct{})
 	a := e.start(compile(t, "do: [{a: "+get+"}]"), 0, func(context.Context, runner.Call) runner.Result {
 		begun.Add(1)
+		<-requested
 		return runner.Result{}
 	})
-	if err := e.engine.Suspend(t.Context(), a.Execution); err != nil {
-		t.Skipf("it ran before: %v", err)
+	err := e.engine.Suspend(t.Context(), a.Execution)
+	close(requested)
+	if err != nil {
+		t.Fatal(err)
 	}
 	eventually(t, "it is parked", func() bool { return e.row(a.No).State == store.StateParked })
 	if row := e.row(a.No); row.Phase != chargehand.Suspended {
