@@ -3,7 +3,6 @@ package blackbox_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 )
@@ -94,7 +93,7 @@ func TestContractLimitedAuthorFiles(t *testing.T) {
 		strings.TrimPrefix(strings.ReplaceAll(reads, "- a:", "- b:"), "do:\n"), limited...)
 	wantStatus(t, s.Do(t, "POST", "/events", `{"specversion":"1.0","id":"1","source":"/x","type":"org.file.named","data":`+given(foreign)+`}`,
 		"Content-Type", "application/cloudevents+json"), 202)
-	until(t, 30*time.Second, "the execution that the event starts", func() bool {
+	eventually(t, "the execution that the event starts", func() bool {
 		return len(list(s.Do(t, "GET", executions(flow), "").Object()["data"])) == 1
 	})
 	started := executions(flow) + "/" + text(fields(list(s.Do(t, "GET", executions(flow), "").Object()["data"])[0])["id"])

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 )
@@ -39,7 +38,7 @@ func testBatchStatus(t *testing.T, s *server, flow string) {
 		`[{}]`:                         {"completed", 1, 0},
 		`[{"bad":false},{"bad":null}]`: {"completed", 2, 0},
 	} {
-		a := s.Do(t, "POST", batches(flow)+"?wait=30s", `{"items":`+items+`}`)
+		a := s.Do(t, "POST", batches(flow)+"?wait=60s", `{"items":`+items+`}`)
 		wantStatus(t, a, 202)
 		b := a.Object()
 		if b["status"] != want.status || b["completed"] != want.completed || b["failed"] != want.failed || b["total"] != want.completed+want.failed {
@@ -83,7 +82,7 @@ func testBatchCounts(t *testing.T, s *server) {
 	}
 	path := batches(flow) + "/" + text(a.Object()["batch_id"])
 	calls.await(2) // waiting releases its slot, so two calls run beside it
-	until(t, 10*time.Second, "one waits, one has failed, two run, one is queued", func() bool {
+	eventually(t, "one waits, one has failed, two run, one is queued", func() bool {
 		b := s.Do(t, "GET", path, "").Object()
 		return counts(t, b) == [5]int{1, 2, 1, 0, 1} && b["status"] == "running" && isMoment(b["started_at"]) && b["completed_at"] == nil
 	})
@@ -95,7 +94,7 @@ func testBatchCounts(t *testing.T, s *server) {
 		}
 	}
 	calls.release()
-	until(t, 10*time.Second, "only the wait is left", func() bool {
+	eventually(t, "only the wait is left", func() bool {
 		return counts(t, s.Do(t, "GET", path, "").Object()) == [5]int{0, 0, 1, 3, 1}
 	})
 	wantStatus(t, s.Do(t, "POST", path+"/cancel", ""), 202)
@@ -199,7 +198,7 @@ func testBatchRefused(t *testing.T, s *server) {
 			t.Errorf("%d at %s although every request was refused", n, p)
 		}
 	}
-	a := s.Do(t, "POST", batches(flow)+"?wait=30s", `{"items":[`+item(1<<20)+`]}`)
+	a := s.Do(t, "POST", batches(flow)+"?wait=60s", `{"items":[`+item(1<<20)+`]}`)
 	if a.Status != 202 || a.Object()["completed"] != 1 {
 		t.Errorf("an item of exactly 1 MiB: %d %.300s", a.Status, a.Body)
 	}
@@ -228,7 +227,7 @@ func testCancelBatch(t *testing.T, s *server) {
 		}
 	}
 	wantProblem(t, s, s.Do(t, "POST", path+"/cancel", ""), 409, "state_conflict")
-	until(t, 10*time.Second, "the calls of cancelled items are withdrawn", func() bool {
+	eventually(t, "the calls of cancelled items are withdrawn", func() bool {
 		inside, _, _ := calls.now()
 		return inside == 0
 	})
@@ -239,7 +238,7 @@ func testCancelBatch(t *testing.T, s *server) {
 	mixed := deploy(t, s, "do:\n- choose: {switch: [{sleeps: {when: '.sleep == true', then: nap}}, {ends: {then: end}}]}\n- nap: {wait: {minutes: 10}}\n")
 	a = s.Do(t, "POST", batches(mixed), `{"items":[{},{"sleep":true}]}`)
 	path = batches(mixed) + "/" + text(a.Object()["batch_id"])
-	until(t, 10*time.Second, "one has finished and one waits", func() bool {
+	eventually(t, "one has finished and one waits", func() bool {
 		return counts(t, s.Do(t, "GET", path, "").Object()) == [5]int{0, 0, 1, 1, 0}
 	})
 	wantStatus(t, s.Do(t, "POST", path+"/cancel", ""), 202)
@@ -249,7 +248,7 @@ func testCancelBatch(t *testing.T, s *server) {
 }
 
 func testEntries(t *testing.T, s *server, flow string) {
-	a := s.Do(t, "POST", batches(flow)+"?wait=30s", `{"items":[{"bad":true}`+strings.Repeat(`,{}`, 129)+`]}`)
+	a := s.Do(t, "POST", batches(flow)+"?wait=60s", `{"items":[{"bad":true}`+strings.Repeat(`,{}`, 129)+`]}`)
 	wantStatus(t, a, 202)
 	path := batches(flow) + "/" + text(a.Object()["batch_id"])
 	for query, want := range map[string]int{"": 130, "?executions=full": 130, "?executions=page": 100, "?executions=none": 0} {
@@ -315,7 +314,7 @@ func testListBatches(t *testing.T, s *server) {
 	flow := deploy(t, s, echo)
 	var want []string
 	for range 5 {
-		a := s.Do(t, "POST", batches(flow)+"?wait=30s", `{"items":[{}]}`)
+		a := s.Do(t, "POST", batches(flow)+"?wait=60s", `{"items":[{}]}`)
 		want = append([]string{text(a.Object()["batch_id"])}, want...)
 	}
 	for _, limit := range []int{1, 2, 5, 100} {

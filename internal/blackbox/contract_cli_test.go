@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 	"github.com/chargehand/chargehand/internal/value"
@@ -276,7 +275,7 @@ func testRunInterrupted(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	var e object
-	until(t, 10*time.Second, "the execution waits", func() bool {
+	eventually(t, "the execution waits", func() bool {
 		page := list(s.Do(t, "GET", executions(id), "").Object()["data"])
 		if len(page) == 1 {
 			e = fields(page[0])
@@ -425,7 +424,7 @@ func testJSONEverywhere(t *testing.T, s *server) {
 	path := begin(t, s, id, "{}")
 	finish(t, s, path)
 	e := path[strings.LastIndex(path, "/")+1:]
-	batch := text(s.Do(t, "POST", batches(id)+"?wait=30s", `{"items":[{}]}`).Object()["batch_id"])
+	batch := text(s.Do(t, "POST", batches(id)+"?wait=60s", `{"items":[{}]}`).Object()["batch_id"])
 	dir := t.TempDir()
 	yaml := write(t, dir, "a.yaml", definition(unique("cli"), "1.0.0", echo))
 	items := write(t, dir, "items.json", "[{}]")

@@ -201,7 +201,7 @@ func testBatchFields(t *testing.T, s *server, workflow string) {
 
 func testStartBodies(t *testing.T, s *server, workflow string) {
 	for _, body := range []string{"", "{}", `{"input":{}}`, " { } "} {
-		a := s.Do(t, "POST", executions(workflow)+"?wait=30s", body)
+		a := s.Do(t, "POST", executions(workflow)+"?wait=60s", body)
 		wantStatus(t, a, 201)
 		if !equal(a.Object()["output"], object{}) {
 			t.Errorf("body %q runs with %s", body, a.Body)
@@ -256,7 +256,7 @@ func testAddresses(t *testing.T, s *server, workflow string) {
 	public := servertest.Start(t, servertest.Options{Args: []string{"--public-url", "https://run.example.org/flows/"}})
 	const base = "https://run.example.org/flows/api/v1/"
 	workflow = deploy(t, public, echo)
-	created := public.Do(t, "POST", executions(workflow)+"?wait=30s", "{}")
+	created := public.Do(t, "POST", executions(workflow)+"?wait=60s", "{}")
 	wantStatus(t, created, 201)
 	for _, address := range []string{created.Header.Get("Location"), text(fields(list(created.Object()["results"])[0])["url"])} {
 		if !strings.HasPrefix(address, base) {

@@ -58,12 +58,12 @@ func testRepeatedStart(t *testing.T, s *server, flow string) {
 		t.Errorf("not the original answer after the end:\n%s\n%s", first.Body, third.Body)
 	}
 	// "wait applies anew"
-	waited := s.Do(t, "POST", executions(flow)+"?wait=30s", `{"input":{"n":1}}`, "Idempotency-Key", "start")
+	waited := s.Do(t, "POST", executions(flow)+"?wait=60s", `{"input":{"n":1}}`, "Idempotency-Key", "start")
 	wantStatus(t, waited, 201)
 	if waited.Object()["status"] != "finished" || waited.Object()["execution_id"] != first.Object()["execution_id"] {
 		t.Errorf("a repetition with wait: %s", waited.Body)
 	}
-	bad := s.Do(t, "POST", executions(flow)+"?wait=30s", `{"input":{"bad":true}}`, "Idempotency-Key", "fails")
+	bad := s.Do(t, "POST", executions(flow)+"?wait=60s", `{"input":{"bad":true}}`, "Idempotency-Key", "fails")
 	if bad.Object()["status"] != "error" {
 		t.Fatalf("%s", bad.Body)
 	}

@@ -31,7 +31,7 @@ func testExactJSON(t *testing.T, s *server, flow string) {
 		`"\u2028"`: "\"\u2028\"|\"\\u2028\"", `"<>&"`: `"<>&"`, `{"":1}`: `{"":1}`, `{"a\u0000":[]}`: `{"a\u0000":[]}`, `"\uffff"`: "\"\uffff\"|\"\\uffff\"",
 		`{"b":1,"a":2}`: `{"b":1,"a":2}|{"a":2,"b":1}`, "null": "null", "[]": "[]", `[1,1.0]`: `[1,1.0]`,
 	} {
-		a := s.Do(t, "POST", executions(flow)+"?wait=30s", `{"input":{"v":`+sent+`}}`)
+		a := s.Do(t, "POST", executions(flow)+"?wait=60s", `{"input":{"v":`+sent+`}}`)
 		wantStatus(t, a, 201)
 		if a.Object()["status"] != "finished" {
 			t.Fatalf("%.50s: %.500s", sent, a.Body)
@@ -114,7 +114,7 @@ func testJSONPosition(t *testing.T, s *server, flow string) {
 // testJSONArithmetic: integers stay exact through jq (T17).
 func testJSONArithmetic(t *testing.T, s *server) {
 	flow := deploy(t, s, "do:\n- add: {set: {sum: '${ .a + 1 }', product: '${ .a * .a }', half: '${ .b / 2 }'}}\n")
-	a := s.Do(t, "POST", executions(flow)+"?wait=30s", `{"input":{"a":100000000000000000000,"b":3.0}}`)
+	a := s.Do(t, "POST", executions(flow)+"?wait=60s", `{"input":{"a":100000000000000000000,"b":3.0}}`)
 	wantStatus(t, a, 201)
 	if got := string(value.Marshal(a.Object()["output"])); got != `{"half":1.5,"product":10000000000000000000000000000000000000000,"sum":100000000000000000001}` {
 		t.Errorf("%s", got)

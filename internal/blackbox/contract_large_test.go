@@ -57,7 +57,7 @@ func testLargeInput(t *testing.T, s *server) {
 	if !equal(e["output"], parse(t, input)) {
 		t.Errorf("an input of %d bytes came back as another", len(input))
 	}
-	a := s.Do(t, "POST", batches(flow)+"?wait=30s", `{"items":[`+input+`,{},`+input+`]}`)
+	a := s.Do(t, "POST", batches(flow)+"?wait=60s", `{"items":[`+input+`,{},`+input+`]}`)
 	wantStatus(t, a, 202)
 	for i, entry := range list(a.Object()["executions"]) {
 		if want := map[bool]string{true: "{}", false: input}[i == 1]; !equal(fields(entry)["inputs"], parse(t, want)) {

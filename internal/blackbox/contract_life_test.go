@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -44,7 +43,7 @@ func testMoves(t *testing.T, s *server) {
 	for range 3 {
 		path := begin(t, s, flow, `{"n":1}`)
 		status, seen := "initial", map[string]bool{}
-		until(t, time.Minute, "the end", func() bool {
+		eventually(t, "the end", func() bool {
 			e := s.Do(t, "GET", path, "").Object()
 			next, phase := text(e["status"]), text(e["phase"])
 			if !strings.Contains(moves[status], next) {
@@ -90,7 +89,7 @@ func testCancel(t *testing.T, s *server) {
 			wantProblem(t, s, s.Do(t, "POST", path+"/cancel", ""), 409, "state_conflict")
 		})
 	}
-	until(t, 10*time.Second, "the call is withdrawn", func() bool { inside, _, _ := calls.now(); return inside == 0 })
+	eventually(t, "the call is withdrawn", func() bool { inside, _, _ := calls.now(); return inside == 0 })
 	for name, flow := range map[string]string{"finished": quick, "error": bad} {
 		path := begin(t, s, flow, "{}")
 		before := finish(t, s, path)
@@ -158,7 +157,7 @@ func testSuspend(t *testing.T, s *server) {
 	wantProblem(t, s, s.Do(t, "DELETE", path, ""), 409, "state_conflict")
 	wantProblem(t, s, s.Do(t, "POST", path+"/retry", ""), 409, "state_conflict")
 	calls.release()
-	until(t, time.Minute, "a suspended execution in the list", func() bool {
+	eventually(t, "a suspended execution in the list", func() bool {
 		list, _ := s.Do(t, "GET", "/executions?phase=suspended", "").Object()["data"].([]any)
 		return len(list) == 1
 	})
@@ -257,7 +256,7 @@ func testTimeline(t *testing.T, s *server) {
 `)
 	path := begin(t, s, flow, `{"n":7}`)
 	var entries []object
-	until(t, 10*time.Second, "the last task waits", func() bool {
+	eventually(t, "the last task waits", func() bool {
 		entries = walk(t, s, path+"/timeline", 100)
 		return len(entries) > 0 && entries[len(entries)-1]["name"] == "last"
 	})

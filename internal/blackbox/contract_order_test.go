@@ -106,9 +106,9 @@ func TestContractRateBeforeRoute(t *testing.T) {
 	other := servertest.CreateKey(t, s.DataDir)
 	wantStatus(t, s.Do(t, "GET", "/workflows", "", "X-Api-Key", other), 200)
 	// A key may have a rate of its own, and 0 is none.
-	until(t, 10*time.Second, "the bucket has a token", func() bool { return s.Do(t, "GET", "/limits", "").Status == 200 })
+	eventually(t, "the bucket has a token", func() bool { return s.Do(t, "GET", "/limits", "").Status == 200 })
 	free := ""
-	until(t, 10*time.Second, "a key is made", func() bool {
+	eventually(t, "a key is made", func() bool {
 		a := s.Do(t, "POST", "/api-keys", `{"name":"free","preset":"run","rate_limit":0}`)
 		free = text(a.Object()["key"])
 		return a.Status == 201
@@ -119,7 +119,7 @@ func TestContractRateBeforeRoute(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"-1", `"5"`, "1.5", "[]"} {
-		until(t, 10*time.Second, "rate_limit "+bad+" is refused", func() bool {
+		eventually(t, "rate_limit "+bad+" is refused", func() bool {
 			a := s.Do(t, "POST", "/api-keys", fmt.Sprintf(`{"name":"bad","rate_limit":%s}`, bad))
 			if a.Status == 429 {
 				return false

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 )
@@ -239,7 +238,7 @@ func TestContractQueueFull(t *testing.T) {
 	blocker := deploy(t, s, "do:\n- sleep: {run: {shell: {command: sleep, arguments: ['590']}}}\n")
 	flow, other := deploy(t, s, echo), deploy(t, s, echo)
 	first := begin(t, s, blocker, "{}")
-	until(t, 30*time.Second, "the only slot is taken", func() bool {
+	eventually(t, "the only slot is taken", func() bool {
 		return text(s.Do(t, "GET", first, "").Object()["phase"]) == "running"
 	})
 	// A batch fills no queue.

@@ -93,7 +93,7 @@ func testCancelRace(t *testing.T, s *server) {
 			_, _ = s.Try("GET", path, "") // some time passes
 		}
 		cancelled, err := s.Try("POST", path+"/cancel", "")
-		read, err2 := s.Try("GET", path+"?wait=30s", "")
+		read, err2 := s.Try("GET", path+"?wait=60s", "")
 		if err != nil || err2 != nil {
 			t.Error(err, err2)
 			return

@@ -388,7 +388,7 @@ func testForeignReference(t *testing.T, s *server) {
 	test := servertest.CreateKey(t, s.DataDir, "--environment", "test", "--preset", "all")
 	file := upload(t, s, "live.txt", "text/plain", "live")
 	flow := deploy(t, s, echo)
-	a := s.Do(t, "POST", executions(flow)+"?wait=30s", `{"input":{"file":`+reference(file)+`}}`, "X-Api-Key", test)
+	a := s.Do(t, "POST", executions(flow)+"?wait=60s", `{"input":{"file":`+reference(file)+`}}`, "X-Api-Key", test)
 	wantStatus(t, a, 201)
 	results := list(a.Object()["results"])
 	if len(results) != 1 || fields(results[0])["filename"] != "output.json" {

@@ -166,15 +166,15 @@ func testWorkflowsFolder(t *testing.T) {
 		}
 		return nil
 	}
-	until(t, 10*time.Second, "the folder is applied", func() bool { return named("good") != nil && named("other") != nil })
-	until(t, 10*time.Second, "the bad one is logged with its place", func() bool {
+	eventually(t, "the folder is applied", func() bool { return named("good") != nil && named("other") != nil })
+	eventually(t, "the bad one is logged with its place", func() bool {
 		return strings.Contains(s.Log(), "bad.yaml") && strings.Contains(s.Log(), "line=3")
 	})
 	write(t, dir, "good.yaml", definition("good", "1.0.0", "do:\n- a: {set: {x: second}}\n"))
 	write(t, dir, "new.yml", definition("new", "1.0.0", echo))
 	write(t, dir, "bad.yaml", definition("bad", "1.0.0", echo))
-	until(t, 10*time.Second, "changes are applied", func() bool { return named("new") != nil && named("bad") != nil })
-	until(t, 10*time.Second, "the changed one runs", func() bool {
+	eventually(t, "changes are applied", func() bool { return named("new") != nil && named("bad") != nil })
+	eventually(t, "the changed one runs", func() bool {
 		e := ends(t, s, text(named("good")["id"]), "{}")
 		return fields(e["output"])["x"] == "second"
 	})

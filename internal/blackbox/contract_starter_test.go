@@ -3,7 +3,6 @@ package blackbox_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/servertest"
 	"github.com/chargehand/chargehand/internal/value"
@@ -80,7 +79,7 @@ func TestContractLimitedStarterFiles(t *testing.T) {
 		}
 	})
 	t.Run("batch", func(t *testing.T) {
-		a := s.Do(t, "POST", "/workflows/"+reader+"/batch?wait=30s", `{"items":[`+id(foreign)+`,`+id(own)+`]}`, limited...)
+		a := s.Do(t, "POST", "/workflows/"+reader+"/batch?wait=60s", `{"items":[`+id(foreign)+`,`+id(own)+`]}`, limited...)
 		wantStatus(t, a, 202)
 		b := s.Do(t, "GET", text(a.Header.Get("Location")), "").Object()
 		items := list(b["executions"])
@@ -162,7 +161,7 @@ func testLimitedPublisher(t *testing.T, s *server, limited []string, apply func(
 			append(header, "Content-Type", "application/cloudevents+json")...), 202)
 	}
 	started := func(flow string) object {
-		until(t, 30*time.Second, "the execution that the event starts", func() bool {
+		eventually(t, "the execution that the event starts", func() bool {
 			return len(list(s.Do(t, "GET", executions(flow), "").Object()["data"])) == 1
 		})
 		return finish(t, s, executions(flow)+"/"+text(fields(list(s.Do(t, "GET", executions(flow), "").Object()["data"])[0])["id"]))

@@ -35,7 +35,7 @@ func apply(t *testing.T, s *server, name, version, says, query string, headers .
 // says is what a new execution puts out.
 func says(t *testing.T, s *server, workflow, query string, headers ...string) string {
 	t.Helper()
-	a := s.Do(t, "POST", executions(workflow)+"?wait=30s"+query, "{}", headers...)
+	a := s.Do(t, "POST", executions(workflow)+"?wait=60s"+query, "{}", headers...)
 	wantStatus(t, a, 201)
 	return text(fields(a.Object()["output"])["is"])
 }
@@ -94,7 +94,7 @@ func testPointer(t *testing.T, s *server) {
 	if says(t, s, id, "") != "two" || says(t, s, id, "&version=1.0.0") != "one" {
 		t.Error("not the version that was asked for")
 	}
-	batch := s.Do(t, "POST", batches(id)+"?wait=30s&version=1.0.0", `{"items":[{}]}`)
+	batch := s.Do(t, "POST", batches(id)+"?wait=60s&version=1.0.0", `{"items":[{}]}`)
 	if batch.Status != 202 || batch.Object()["workflow_version"] != "1.0.0" {
 		t.Errorf("a batch of an older version: %d %s", batch.Status, batch.Body)
 	}
@@ -203,11 +203,11 @@ func testPinned(t *testing.T, s *server) {
 		t.Errorf("an execution changed its revision: %v of %v", e["output"], e["workflow_version"])
 	}
 	// "same input and (unless ?version=) same revision"
-	retry := s.Do(t, "POST", path+"/retry?wait=30s", "")
+	retry := s.Do(t, "POST", path+"/retry?wait=60s", "")
 	if retry.Status != 201 || text(fields(retry.Object()["output"])["is"]) != "before" {
 		t.Errorf("a retry: %d %s", retry.Status, retry.Body)
 	}
-	retry = s.Do(t, "POST", path+"/retry?wait=30s", `{"version":"2.0.0"}`)
+	retry = s.Do(t, "POST", path+"/retry?wait=60s", `{"version":"2.0.0"}`)
 	if retry.Status != 201 || text(fields(retry.Object()["output"])["is"]) != "later" {
 		t.Errorf("a retry of another version: %d %s", retry.Status, retry.Body)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A refusal is what every bad request gets: 4xx, problem+json, and the place of the mistake.
@@ -64,7 +63,7 @@ func TestHostileBodies(t *testing.T) {
 	batch := batches(flow) + "/" + text(s.Do(t, "POST", batches(flow), `{"items":[{"n":"x"}]}`).Object()["batch_id"])
 	key := "/api-keys/" + text(s.Do(t, "POST", "/api-keys", `{"name":"victim"}`).Object()["id"])
 	await(t, s, path, "processing")
-	until(t, 10*time.Second, "the item waits", func() bool { return s.Do(t, "GET", batch, "").Object()["waiting"] == 1 })
+	eventually(t, "the item waits", func() bool { return s.Do(t, "GET", batch, "").Object()["waiting"] == 1 })
 	bodies := []struct{ method, path, body, field, acceptable string }{
 		{"POST", executions(flow), `{"input":%s}`, "/input", ``},
 		{"POST", executions(flow), `{"input":{"n":%s}}`, "/input/n", `"" "x" "\u0000" "run"`},
@@ -170,7 +169,7 @@ func TestHostileJSON(t *testing.T) {
 	}
 	// Names of 10,000 characters are data.
 	name := strings.Repeat("n", 10_000)
-	a := s.Do(t, "POST", executions(flow)+"?wait=30s", `{"input":{"`+name+`":"`+name+`"}}`)
+	a := s.Do(t, "POST", executions(flow)+"?wait=60s", `{"input":{"`+name+`":"`+name+`"}}`)
 	if a.Status != 201 || !strings.Contains(string(a.Body), `"`+name+`":"`+name+`"`) {
 		t.Errorf("a long name in the input: %d %.300s", a.Status, a.Body)
 	}

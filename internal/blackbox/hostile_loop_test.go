@@ -164,7 +164,7 @@ func TestHostileTimers(t *testing.T) {
 		n, _ := strconv.Atoi(string(m[1]))
 		return n
 	}
-	until(t, 30*time.Second, "30 executions have finished beside", func() bool { return seen() >= 30 })
+	eventually(t, "30 executions have finished beside", func() bool { return seen() >= 30 })
 	close(stop)
 	took := <-done
 	slices.Sort(took)
@@ -228,7 +228,7 @@ func TestHostileReceiver(t *testing.T) {
 			flow := deploy(t, s, fmt.Sprintf("do:\n- a: {call: http, with: {method: get, endpoint: '%s%s', redirect: %s}, timeout: {after: {seconds: 1}}}\n", receiver.URL, path, redirect))
 			at := begin(t, s, flow, "{}")
 			began := time.Now()
-			a := s.Do(t, "POST", executions(quick)+"?wait=30s", "{}")
+			a := s.Do(t, "POST", executions(quick)+"?wait=60s", "{}")
 			if a.Object()["status"] != "finished" || time.Since(began) > 5*time.Second {
 				t.Errorf("an execution beside: %s after %s", a.Body, time.Since(began))
 			}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chargehand/chargehand/internal/value"
 
@@ -78,7 +77,7 @@ func testProcessLeaves(t *testing.T, s *server, secret string) {
 		t.Run(name, func(t *testing.T) {
 			path := begin(t, s, deploy(t, s, shell(script)), "{}")
 			var e object
-			until(t, 20*time.Second, "the execution ends", func() bool {
+			eventually(t, "the execution ends", func() bool {
 				e = s.Do(t, "GET", path, "").Object()
 				return e["status"] == "finished" || e["status"] == "error"
 			})

@@ -211,7 +211,7 @@ func TestHostileConnections(t *testing.T) {
 		_, _ = io.WriteString(conn, part[:len(part)*(i%10+1)/10])
 	}
 	began := time.Now()
-	a := s.Do(t, "POST", executions(flow)+"?wait=30s", "{}")
+	a := s.Do(t, "POST", executions(flow)+"?wait=60s", "{}")
 	if a.Status != 201 || time.Since(began) > 5*time.Second {
 		t.Errorf("beside 300 unfinished requests: %d after %s", a.Status, time.Since(began))
 	}
