@@ -16,14 +16,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// document is the OpenAPI 3.1 document and its entity tag.
+// document is a text that does not change while the server runs, and its entity tag.
 type document struct {
 	text []byte
 	tag  string
 }
 
-func newDocument(version string) document {
-	text := Document(version)
+func newDocument(version string) document { return taggedDocument(Document(version)) }
+
+func taggedDocument(text []byte) document {
 	sum := sha256.Sum256(text)
 	return document{text: text, tag: hex.EncodeToString(sum[:12])}
 }

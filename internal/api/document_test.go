@@ -377,15 +377,16 @@ var samples = map[string][]request{
 		{method: "PUT", path: "/api/v1/secrets/new%2Fone", body: `{"value":"v"}`},
 		{method: "PUT", path: pathS, body: `{"value":{"username":"ci","password":"v"}}`},
 	},
-	"getSecret":      {{path: pathS}},
-	"rollBackSecret": {{method: "POST", path: pathS + "/rollback", body: `{"version":2}`}},
-	"deleteSecret":   {{method: "DELETE", path: pathS}},
-	"getLimits":      {{path: "/api/v1/limits"}},
-	"getOpenAPI":     {{path: "/api/v1/openapi.json", keyless: true}},
-	"getProblem":     {{path: "/api/v1/problems/invalid_json", keyless: true}},
-	"getHealth":      {{path: "/healthz", keyless: true}},
-	"getReadiness":   {{path: "/readyz", keyless: true}},
-	"getMetrics":     {{path: "/metrics"}},
+	"getSecret":         {{path: pathS}},
+	"rollBackSecret":    {{method: "POST", path: pathS + "/rollback", body: `{"version":2}`}},
+	"deleteSecret":      {{method: "DELETE", path: pathS}},
+	"getLimits":         {{path: "/api/v1/limits"}},
+	"getOpenAPI":        {{path: "/api/v1/openapi.json", keyless: true}},
+	"getWorkflowSchema": {{path: "/api/v1/schemas/workflow.json", keyless: true}},
+	"getProblem":        {{path: "/api/v1/problems/invalid_json", keyless: true}},
+	"getHealth":         {{path: "/healthz", keyless: true}},
+	"getReadiness":      {{path: "/readyz", keyless: true}},
+	"getMetrics":        {{path: "/metrics"}},
 }
 
 // routes returns the table as the server routes by it.
@@ -558,18 +559,20 @@ func TestContractInDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentTag: the document is cacheable.
+// TestDocumentTag: the document and the schema of definitions are cacheable.
 func TestDocumentTag(t *testing.T) {
 	s := newServer(t, &fake{})
-	first := request{path: "/api/v1/openapi.json", keyless: true}.to(s)
-	again := request{path: "/api/v1/openapi.json", keyless: true, header: map[string]string{"If-None-Match": first.header.Get("ETag")}}.to(s)
-	if again.status != 304 || len(again.body) != 0 {
-		t.Errorf("status %d with %d bytes", again.status, len(again.body))
-	}
-	r := httptest.NewRequest("HEAD", "/api/v1/openapi.json", nil)
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	if b, _ := io.ReadAll(w.Body); w.Code != 200 || len(b) != 0 {
-		t.Errorf("HEAD: %d with %d bytes", w.Code, len(b))
+	for _, path := range []string{"/api/v1/openapi.json", "/api/v1/schemas/workflow.json"} {
+		first := request{path: path, keyless: true}.to(s)
+		again := request{path: path, keyless: true, header: map[string]string{"If-None-Match": first.header.Get("ETag")}}.to(s)
+		if first.status != 200 || again.status != 304 || len(again.body) != 0 {
+			t.Errorf("%s: status %d, then %d with %d bytes", path, first.status, again.status, len(again.body))
+		}
+		r := httptest.NewRequest("HEAD", path, nil)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if b, _ := io.ReadAll(w.Body); w.Code != 200 || len(b) != 0 {
+			t.Errorf("HEAD %s: %d with %d bytes", path, w.Code, len(b))
+		}
 	}
 }

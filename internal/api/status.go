@@ -2,8 +2,10 @@ package api
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl/dslschema"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -26,6 +28,13 @@ func serverEndpoints() []endpoint {
 			method: get, path: "/problems/{code}", id: "getProblem", tag: "Server", summary: "Explain an error code", about: "The address in the field type of a problem leads here.",
 			answers: []answer{{status: 200, about: "What the code means", view: problemPage{}}},
 			serve:   (*call).getProblem,
+		},
+		{
+			method: get, path: "/schemas/workflow.json", id: "getWorkflowSchema", tag: "Server", summary: "Get the JSON Schema of workflow definitions",
+			about: "Draft 2020-12, for completion and checks in editors. Every definition that this server reads without an error is valid by it. " +
+				"Jumps, expressions, durations and names of parts are not checked by it: POST /workflows/validate does that.",
+			answers: []answer{{status: 200, about: "The schema", view: map[string]any{}, headers: []string{"ETag"}}},
+			serve:   (*call).getWorkflowSchema,
 		},
 		{
 			method: get, path: "/healthz", root: true, id: "getHealth", tag: "Server", summary: "Tell whether the process is alive",
@@ -72,6 +81,19 @@ func (c *call) getDocument() error {
 		return nil
 	}
 	c.json(http.StatusOK, document.text)
+	return nil
+}
+
+// workflowSchema is the schema of definitions, which is the same for every request.
+var workflowSchema = sync.OnceValue(func() document { return taggedDocument(dslschema.Text()) })
+
+func (c *call) getWorkflowSchema() error {
+	schema := workflowSchema()
+	if c.notModified(schema.tag) {
+		c.empty(http.StatusNotModified)
+		return nil
+	}
+	c.json(http.StatusOK, schema.text)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/dsl/dslschema"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/resource"
@@ -155,6 +156,9 @@ func OpenAPI(asYAML bool) ([]byte, error) {
 	plain(&tree)
 	return yaml.Marshal(&tree)
 }
+
+// WorkflowSchema is the JSON Schema of workflow definitions, for editors.
+func WorkflowSchema() []byte { return dslschema.Text() }
 
 // plain gives a tree that was read from JSON the form of YAML.
 func plain(n *yaml.Node) {

@@ -8,6 +8,19 @@ import (
 	"github.com/chargehand/chargehand/internal/app"
 )
 
+// newSchema prints the schema of definitions without a server.
+func newSchema(con console) *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of definitions, for editors; no server is needed", Args: exactArgs(0),
+		Long: "Print the JSON Schema (2020-12) of workflow definitions. Editors that are given it complete names, show what a\n" +
+			"property is for, and mark what is wrong. A server has the same at /api/v1/schemas/workflow.json.",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := con.out.Write(app.WorkflowSchema())
+			return err
+		},
+	}
+}
+
 // newGraph draws a definition without a server.
 func newGraph(con console) *cobra.Command {
 	var format string

@@ -33,7 +33,7 @@ func (c *connection) verb(use, short string, args cobra.PositionalArgs, do actio
 func newWorkflows(con console) *cobra.Command {
 	c := &connection{console: con}
 	return group("workflows", "Apply, compare, list and publish workflow definitions",
-		c.workflowsApply(), c.workflowsList(), c.workflowsShow(), newValidate(con), newGraph(con), c.workflowsDiff(), c.workflowsVersions(), c.workflowsPublish(), c.workflowsDelete())
+		c.workflowsApply(), c.workflowsList(), c.workflowsShow(), newValidate(con), newGraph(con), newSchema(con), c.workflowsDiff(), c.workflowsVersions(), c.workflowsPublish(), c.workflowsDelete())
 }
 
 func (c console) readFile(path string) ([]byte, error) {
