@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
@@ -181,74 +177,21 @@ func explain(t *testing.T, db store.DB, query string, args []any) (string, error
 	return strings.Join(lines, "\n"), err
 }
 
-// wipe makes a schema as it was after its migrations.
-const wipe = `SET search_path = %s; DO $$ DECLARE r record; BEGIN
- FOR r IN SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema AND tablename <> 'goose_db_version' LOOP
-  EXECUTE format('DELETE FROM %%I', r.name);
- END LOOP;
- FOR r IN SELECT sequencename AS name FROM pg_sequences WHERE schemaname = current_schema LOOP
-  EXECUTE format('ALTER SEQUENCE %%I RESTART', r.name);
- END LOOP;
-END $$`
-
-// migrated is a schema with all migrations. Hundreds of tests want one, and making it takes
-// longer than the test: it is wiped and used again.
-func migrated(t *testing.T, pg *peer.Postgres, used chan string) string {
-	t.Helper()
-	var address string
-	t.Cleanup(func() {
-		_, schema, _ := strings.Cut(address, "search_path=")
-		pg.Exec(t, "postgres", fmt.Sprintf(wipe, schema))
-		used <- address
-	})
-	select {
-	case address = <-used:
-		return address
-	default:
-	}
-	address = pg.NewSchema(t)
-	_, schema, _ := strings.Cut(address, "search_path=")
-	files, err := filepath.Glob("migrations/*.sql")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("migrations %v: %v", files, err)
-	}
-	text := "SET search_path = " + schema + ";\nCREATE TABLE goose_db_version (version_id bigint, is_applied boolean);\n"
-	for _, file := range files {
-		version, err := strconv.Atoi(filepath.Base(file)[:5])
-		if err != nil {
-			t.Fatal(err)
-		}
-		part, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += string(part) + fmt.Sprintf("\nINSERT INTO goose_db_version VALUES (%d, true);\n", version)
-	}
-	pg.Exec(t, "postgres", text)
-	return address
-}
-
 func TestStoreSealed(t *testing.T) {
-	pg := server(t)
-	used := make(chan string, 1000)
-	storetest.RunSealed(t, func(t *testing.T) store.DB {
-		return open(t, postgres.Options{URL: migrated(t, pg, used), Mode: postgres.Shared, Writers: 2})
-	}, secret.NewSealer(secret.NewKeys()))
+	kept := newKept(t, postgres.Shared)
+	storetest.RunSealed(t, func(t *testing.T) store.DB { return kept.open(t) }, secret.NewSealer(secret.NewKeys()))
 }
 
 // TestStore runs the suite in both modes, and then looks at the plans of its statements.
 func TestStore(t *testing.T) {
-	pg := server(t)
 	var seen sync.Map
-	used := make(chan string, 1000)
-	in := func(mode postgres.Mode) storetest.Open {
-		return func(t *testing.T) store.DB {
-			return recorder{open(t, postgres.Options{URL: migrated(t, pg, used), Mode: mode, Writers: 2}), &seen}
-		}
+	in := func(t *testing.T, mode postgres.Mode) storetest.Open {
+		kept := newKept(t, mode)
+		return func(t *testing.T) store.DB { return recorder{kept.open(t), &seen} }
 	}
-	t.Run("shared", func(t *testing.T) { storetest.Run(t, in(postgres.Shared)) })
-	t.Run("owner", func(t *testing.T) { storetest.RunAgain(t, in(postgres.Owner)) })
+	t.Run("shared", func(t *testing.T) { storetest.Run(t, in(t, postgres.Shared)) })
+	t.Run("owner", func(t *testing.T) { storetest.RunAgain(t, in(t, postgres.Owner)) })
 	if !t.Failed() {
-		checkPlans(t, open(t, postgres.Options{URL: pg.NewSchema(t)}), &seen)
+		checkPlans(t, open(t, postgres.Options{URL: server(t).NewSchema(t)}), &seen)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Open opens an empty database, which the suite closes.
+// Open opens an empty database, which it closes when t has ended.
 type Open func(t *testing.T) store.DB
 
 type group struct {
@@ -73,9 +73,6 @@ func run(t *testing.T, open Open, sealer store.Sealer, groups []group) {
 					}
 					test(f)
 					f.checkInvariants()
-					if err := f.Store.Close(); err != nil {
-						t.Errorf("close: %v", err)
-					}
 				})
 			}
 		})

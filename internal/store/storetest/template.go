@@ -20,7 +20,7 @@ type Template struct {
 	err  error
 }
 
-// New opens a copy in a folder of the test, which the test closes.
+// New opens a copy in a folder of the test, and closes it after the test if nobody has.
 func (m *Template) New(t testing.TB) store.DB {
 	t.Helper()
 	m.once.Do(func() { m.err = m.prepare(filepath.Join(t.TempDir(), "template.db")) })
@@ -35,6 +35,11 @@ func (m *Template) New(t testing.TB) store.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the database: %v", err)
+		}
+	})
 	return db
 }
 
