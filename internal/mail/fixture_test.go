@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -170,10 +171,13 @@ func (f *fixture) waiting() (n int64) {
 	return n
 }
 
+// patience is how long a test waits for what has to come.
+const patience = 2 * time.Minute
+
 // eventually waits until something is so.
 func (f *fixture) eventually(what string, so func() bool) {
 	f.t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
@@ -181,21 +185,24 @@ func (f *fixture) eventually(what string, so func() bool) {
 		select {
 		case <-again.C:
 		case <-deadline.C:
-			f.t.Fatalf("%s: not within 20 seconds; the log is\n%s", what, f.log.String())
+			f.t.Fatalf("%s: not within %v; the log is\n%s", what, patience, f.log.String())
 		}
 	}
 }
 
+// logged waits for a line of the log: what it tells of may be counted, or stored, a moment before.
 func (f *fixture) logged(parts ...string) {
 	f.t.Helper()
-	for line := range strings.Lines(f.log.String()) {
-		all := true
-		for _, part := range parts {
-			all = all && strings.Contains(line, part)
+	f.eventually(fmt.Sprintf("a line of the log with %q", parts), func() bool {
+		for line := range strings.Lines(f.log.String()) {
+			all := true
+			for _, part := range parts {
+				all = all && strings.Contains(line, part)
+			}
+			if all {
+				return true
+			}
 		}
-		if all {
-			return
-		}
-	}
-	f.t.Errorf("no line of the log has %q:\n%s", parts, f.log.String())
+		return false
+	})
 }

@@ -38,7 +38,10 @@ func (fx *fixture) withMail() *mailserver.Server {
 // noneWaits waits until no mail is to be sent any more.
 func (fx *fixture) noneWaits() {
 	fx.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	late := time.NewTimer(2 * time.Minute)
+	defer late.Stop()
+	again := time.NewTicker(2 * time.Millisecond)
+	defer again.Stop()
 	for {
 		var n int64
 		if err := fx.rows.View(fx.t.Context(), func(r *store.Reader) (err error) { n, err = r.CountMail(10); return err }); err != nil {
@@ -47,7 +50,9 @@ func (fx *fixture) noneWaits() {
 		if n == 0 {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-again.C:
+		case <-late.C:
 			fx.t.Fatalf("%d mails wait still", n)
 		}
 	}

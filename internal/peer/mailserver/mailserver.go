@@ -37,8 +37,7 @@ type Options struct {
 	Name     string // in the certificate; default: 127.0.0.1
 	// User and Password are demanded if they are set.
 	User, Password string
-	UTF8           bool   // it takes addresses outside of ASCII
-	Address        string // to listen on; default: a free port of 127.0.0.1
+	UTF8           bool // it takes addresses outside of ASCII
 }
 
 // Mail is one that the server has taken.
@@ -77,10 +76,7 @@ func Start(t testing.TB, o Options) *Server {
 	}))
 	s.smtp.Domain, s.smtp.AllowInsecureAuth, s.smtp.EnableSMTPUTF8 = o.Name, true, o.UTF8
 	s.smtp.MaxMessageBytes, s.smtp.ErrorLog = 1<<20, log.New(io.Discard, "", 0)
-	if o.Address == "" {
-		o.Address = "127.0.0.1:0"
-	}
-	listen, err := net.Listen("tcp", o.Address)
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,7 @@ func sign(t *testing.T, algorithm jose.SignatureAlgorithm, key any, claims map[s
 func TestForgedTokensAreRefused(t *testing.T) {
 	f, stranger := newForger(t), newForger(t)
 	p := provider(f.URL, nil)
+	reached(t, p)
 	begun, err := p.Begin(t.Context(), callback, false)
 	if err != nil {
 		t.Fatal(err)
