@@ -33,8 +33,6 @@ type Config struct {
 	installation.Settings
 	// ConfigFile is the file of settings that these came from; empty: none. It is kept from steps.
 	ConfigFile string
-	// Encrypt says what is encrypted at rest: EncryptSecrets (default) or EncryptAll.
-	Encrypt string
 	// FilesRedirect sends those who follow a link to a file to the S3 store itself.
 	FilesRedirect bool
 	// With installation.EngineTemporal, APIOnly leaves the work on executions to other processes, and
@@ -139,7 +137,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.ExecutionLogBytes = cmp.Or(c.ExecutionLogBytes, runlog.DefaultBytes)
 	c.ScriptTimeout = cmp.Or(c.ScriptTimeout, script.DefaultTime)
 	c.TimeZone = cmp.Or(c.TimeZone, "UTC")
-	c.Encrypt = cmp.Or(c.Encrypt, EncryptSecrets)
 	c.ScheduleOnDefault = cmp.Or(c.ScheduleOnDefault, "data")
 	c.LifecycleEvents = cmp.Or(c.LifecycleEvents, LifecycleNone)
 	c.LifecyclePrefix = cmp.Or(c.LifecyclePrefix, "io.serverlessworkflow")
@@ -178,9 +175,6 @@ func (c Config) check() error {
 	}
 	if err := c.checkFiles(); err != nil {
 		return err
-	}
-	if c.Encrypt != EncryptSecrets && c.Encrypt != EncryptAll {
-		return installation.BadSetting("--encrypt: %.80q is not secrets or all", c.Encrypt)
 	}
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)
@@ -222,8 +216,8 @@ func (c Config) checkFiles() error {
 	if err == nil && c.FilesRedirect && l.Bucket == "" {
 		err = installation.BadSetting("--files-redirect needs --files-url s3://…: a folder has no addresses of its own")
 	}
-	if err == nil && c.FilesRedirect && c.Encrypt == EncryptAll {
-		err = installation.BadSetting("--files-redirect does not go with --encrypt all: clients that follow the link would get what is encrypted")
+	if err == nil && c.FilesRedirect && c.Encrypt != installation.EncryptSecrets {
+		err = installation.BadSetting("--files-redirect does not go with --encrypt %s: clients that follow the link would get what is encrypted", c.Encrypt)
 	}
 	return err
 }
@@ -239,12 +233,6 @@ func (c Config) checkEngine() error {
 	}
 	return nil
 }
-
-// What is encrypted at rest.
-const (
-	EncryptSecrets = "secrets" // secrets, and the data of executions that have some
-	EncryptAll     = "all"
-)
 
 // What executions tell about themselves.
 const (

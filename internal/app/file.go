@@ -68,16 +68,18 @@ func (p payloads) Put(ctx context.Context, data []byte) ([]byte, error) {
 
 func (p payloads) Get(ctx context.Context, digest []byte) ([]byte, error) {
 	content, err := p.blobs.Open(ctx, blob.DigestOf(digest), 0, -1)
+	var data []byte
+	if err == nil {
+		defer content.Close()
+		data, err = io.ReadAll(content)
+	}
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
 		return nil, fmt.Errorf("%w: %w", store.ErrNotFound, err)
+	case errors.Is(err, blob.ErrDamaged): // it is no better later
+		return nil, fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	defer content.Close()
-	data, err := io.ReadAll(content)
-	if err != nil {
-		return nil, fmt.Errorf("%w: read blob: %w", store.ErrUnavailable, err)
 	}
 	return data, nil
 }

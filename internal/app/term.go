@@ -89,10 +89,9 @@ func (t *term) open(ctx context.Context) error {
 		return err
 	}
 	t.sealer = secret.NewSealer(keys)
-	if cfg.Encrypt == EncryptAll {
-		t.sealer.SealAll()
+	if err := t.seal(ctx); err != nil {
+		return err
 	}
-	t.store.SetSealer(t.sealer, t.sealer.SealsAll(), cfg.Log)
 	if t.blobs, err = openBlobs(ctx, cfg, t.store, t.sealer); err != nil {
 		return err
 	}
@@ -253,4 +252,40 @@ func (t *term) end(ctx context.Context) {
 // allowedRuns are the kinds of `run` for the plan compiler; JavaScript needs no process.
 func allowedRuns(allow []string) []string {
 	return append([]string{"js"}, slices.DeleteFunc(slices.Clone(allow), func(kind string) bool { return kind == "js" })...)
+}
+
+// seal has the store and the sealer encrypt what --encrypt says.
+func (t *term) seal(ctx context.Context) error {
+	cfg := t.cfg
+	switch cfg.Encrypt {
+	case installation.EncryptAll:
+		t.sealer.SealAll()
+	case installation.EncryptOnly:
+		t.sealer.RefuseClear()
+	}
+	t.store.SetSealer(t.sealer, t.sealer.SealsAll(), cfg.Log)
+	if !t.sealer.RefusesClear() {
+		return nil
+	}
+	if err := allSealed(ctx, t.store); err != nil {
+		return err
+	}
+	t.store.RefuseClear()
+	return nil
+}
+
+// allSealed refuses to open an installation that holds what was written before it was encrypted, as far as the newest
+// rows tell: it would be refused piece by piece.
+func allSealed(ctx context.Context, db *store.Store) error {
+	var found store.SealedShare
+	err := db.View(ctx, func(r *store.Reader) (err error) {
+		found, err = r.SealedShare()
+		return err
+	})
+	if err == nil && (found.SealedOutcomes < found.Outcomes || found.SealedContents < found.Contents) {
+		err = installation.BadSetting("--encrypt only: %d of the newest %d results of executions and %d of %d contents are not encrypted, and would be refused. "+
+			"Use --encrypt all until what was written in clear is deleted. If nothing ever was, it was put there: `chargehand doctor --encrypt only` names the rows",
+			found.Outcomes-found.SealedOutcomes, found.Outcomes, found.Contents-found.SealedContents, found.Contents)
+	}
+	return err
 }

@@ -217,7 +217,17 @@ func keysOf(t *testing.T, s *server) *secret.Keys {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var db store.DB
+	keys, err := keyring.Read(t.Context(), store.New(databaseOf(t, s)), ring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// databaseOf opens the database that a server uses, beside it, until the test ends.
+func databaseOf(t *testing.T, s *server) (db store.DB) {
+	t.Helper()
+	var err error
 	flags := servertest.Location(t, s.DataDir)
 	if i := slices.Index(flags, "--database-url"); i >= 0 {
 		db, err = postgres.Open(t.Context(), postgres.Options{URL: flags[i+1], Mode: postgres.Shared, Writers: 1, Readers: 1})
@@ -227,12 +237,8 @@ func keysOf(t *testing.T, s *server) *secret.Keys {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	keys, err := keyring.Read(t.Context(), store.New(db), ring)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
+	t.Cleanup(func() { db.Close() })
+	return db
 }
 
 // testExpiredLinks signs links as the installation does, because no test can wait an hour.

@@ -16,22 +16,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/peer/s3client"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // TestEncryptAll gives a server data of every kind, and looks for it wherever the server keeps things.
 func TestEncryptAll(t *testing.T) {
 	t.Parallel()
 	t.Run("everything", func(t *testing.T) {
-		s := servertest.Start(t, servertest.Options{Args: []string{"--encrypt", "all"}})
+		// It refuses what is not encrypted, so all that is written is, and read.
+		s := servertest.Start(t, servertest.Options{Args: []string{"--encrypt", "only"}})
 		marker := unique("encrypted")
 		giveEverything(t, s, marker)
 		noTrace(t, s, marker)
 		s.Stop()
 		noTrace(t, s, marker)
 	})
+	t.Run("what is not encrypted", testEncryptOnly)
 	t.Run("only secrets", func(t *testing.T) { // the search finds what is not encrypted
 		s := servertest.Start(t, servertest.Options{})
 		marker := unique("clear")
@@ -44,7 +48,7 @@ func TestEncryptAll(t *testing.T) {
 	})
 	t.Run("switched on and off", testEncryptSwitched)
 	t.Run("settings", func(t *testing.T) {
-		for _, args := range [][]string{{"--encrypt", "some"}, {"--encrypt", "all", "--files-redirect", "--files-url", "s3://bucket"}} {
+		for _, args := range [][]string{{"--encrypt", "some"}, {"--encrypt", "only", "--files-redirect", "--files-url", "s3://bucket"}, {"--encrypt", "all", "--files-redirect", "--files-url", "s3://bucket"}} {
 			got := cli(t, nil, 2, append([]string{"serve", "--data-dir", t.TempDir()}, args...)...)
 			if !strings.Contains(got.err, "--encrypt") {
 				t.Errorf("%v: %s", args, got.err)
@@ -196,6 +200,66 @@ func tableTraces(t *testing.T, database string, forms [][]byte) (found []string)
 		}
 	}
 	return found
+}
+
+// testEncryptOnly: a clear value in the place of an encrypted one is refused, doctor names the row, and a server that
+// finds one when it starts says so.
+func testEncryptOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil { // as doctor wants it
+		t.Fatal(err)
+	}
+	options := servertest.Options{DataDir: dir, Args: []string{"--encrypt", "only"}}
+	s := servertest.Start(t, options)
+	flow := deploy(t, s, echo)
+	path, other := begin(t, s, flow, `{"n":1}`), begin(t, s, flow, `{"n":2}`)
+	finish(t, s, path)
+	finish(t, s, other)
+	doctor := func(code int) said {
+		t.Helper()
+		return cli(t, s, code, append(append([]string{"doctor", "--encrypt", "only"}, at(s)...), servertest.Location(t, dir)...)...)
+	}
+	if got := doctor(0); !strings.Contains(got.out, "encryption: ") {
+		t.Errorf("doctor says %s", got.out)
+	}
+	var id chargehand.ExecutionID
+	if err := id.UnmarshalText([]byte(path[strings.LastIndex(path, "/")+1:])); err != nil {
+		t.Fatal(err)
+	}
+	db := databaseOf(t, s)
+	err := db.Update(t.Context(), func(c store.Conn) error {
+		n, err := c.Exec(`UPDATE outcome SET output = ?1 WHERE execution = (SELECT no FROM execution WHERE id = ?2)`, []byte(`{"n":"forged"}`), id[:])
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%d rows were changed", n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if a := s.Do(t, "GET", path, ""); a.Status != 500 {
+		t.Errorf("what was put there is answered with %d %s", a.Status, a.Body)
+	}
+	if e := finish(t, s, other); !equal(fields(e["output"])["n"], parse(t, "2")) {
+		t.Errorf("the other one is %v", e["output"])
+	}
+	if got := doctor(1); !strings.Contains(got.out, "the output of an execution is not encrypted: execution "+id.String()) {
+		t.Errorf("doctor says %s", got.out)
+	}
+	s.Stop()
+	if !strings.Contains(s.Log(), "open the output of an execution in row ") {
+		t.Error("the log does not say what was refused")
+	}
+	got := cli(t, nil, 2, append([]string{"serve", "--encrypt", "only", "--data-dir", dir, "--listen", "127.0.0.1:0"}, servertest.Location(t, dir)...)...)
+	if !strings.Contains(got.err, "1 of the newest 2 results") || !strings.Contains(got.err, "chargehand doctor --encrypt only") {
+		t.Errorf("it starts, or says %s", got.err)
+	}
+	options.Args = []string{"--encrypt", "all"}
+	s = servertest.Start(t, options)
+	if e := finish(t, s, path); !equal(fields(e["output"])["n"], "forged") {
+		t.Errorf("with --encrypt all, where both kinds are read, it is %v", e["output"])
+	}
 }
 
 // testEncryptSwitched: what was written before stays readable whichever way it is switched, also under another data

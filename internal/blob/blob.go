@@ -280,6 +280,8 @@ func (s *Store) Open(ctx context.Context, digest Digest, offset, length int64) (
 	open := s.openPlain
 	if digest.Sealed {
 		open = s.openSealed
+	} else if s.sealer.RefusesClear() {
+		return nil, fmt.Errorf("open content %s: %w: %w", digest, ErrDamaged, secret.ErrClear)
 	}
 	content, err := open(ctx, digest, offset, length)
 	if err != nil {

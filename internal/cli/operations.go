@@ -286,6 +286,7 @@ func newDoctor(con console) *cobra.Command {
 	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formats...)
 	cmd.Flags().StringVar(&cfg.Engine, "engine", installation.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
 	temporalFlags(cmd.Flags(), &cfg)
+	encryptFlag(cmd.Flags(), &cfg)
 	mailFlags(cmd.Flags(), &cfg)
 	cmd.Flags().StringVar(&mailTo, "mail-to", "", "send a test mail to this address")
 	return cmd

@@ -17,9 +17,14 @@ func installationFlags(f *pflag.FlagSet, cfg *installation.Settings) {
 	f.StringVar(&cfg.MasterKeyFile, "master-key-file", "", "master key (default: master.key in the data directory, made at first start; with --database-url it must be given)")
 }
 
+// encryptFlag says what is encrypted at rest.
+func encryptFlag(f *pflag.FlagSet, cfg *installation.Settings) {
+	f.StringVar(&cfg.Encrypt, "encrypt", installation.EncryptSecrets, "what is encrypted at rest: secrets; all: payloads, files, events and Temporal's histories too; only: all, and what is not encrypted is refused")
+}
+
 // workFlags say what executions may do here, and how much of it at once.
 func workFlags(f *pflag.FlagSet, cfg *app.Config) {
-	f.StringVar(&cfg.Encrypt, "encrypt", app.EncryptSecrets, "what is encrypted at rest: secrets, or all: payloads, files, events and Temporal's histories too")
+	encryptFlag(f, &cfg.Settings)
 	f.StringSliceVar(&cfg.AllowRun, "allow-run", nil, "processes that workflows may start: shell,python,container (js is always allowed)")
 	f.StringArrayVar(&cfg.ContainerVolumes, "container-volume", nil, "PATH or PATH:ro, repeatable: path of the engine's machine that containers may mount")
 	f.StringSliceVar(&cfg.ContainerCapabilities, "container-capability", nil, "capabilities that containers keep, such as CHOWN,SETUID,SETGID (default: none)")

@@ -16,7 +16,7 @@ type Blobs interface {
 	// Put makes data durable and reserves it (store.Tx.ReserveBlob), so that it stays for an hour
 	// without a reference. It returns the SHA-256 of data. Errors: store.ErrUnavailable.
 	Put(ctx context.Context, data []byte) (digest []byte, err error)
-	// Get reads what Put has stored. Errors: store.ErrNotFound, store.ErrUnavailable.
+	// Get reads what Put has stored. Errors: store.ErrNotFound, store.ErrUnavailable, ErrCorrupt.
 	Get(ctx context.Context, digest []byte) ([]byte, error)
 }
 
@@ -51,7 +51,11 @@ func ReadPayload(ctx context.Context, blobs Blobs, p store.Payload) ([]byte, err
 	if p.Blob == nil {
 		return p.Inline, nil
 	}
-	return blobs.Get(ctx, p.Blob)
+	data, err := blobs.Get(ctx, p.Blob)
+	if errors.Is(err, ErrCorrupt) {
+		return nil, Unreadable("payload", err)
+	}
+	return data, err
 }
 
 // ErrCorrupt says that what is stored cannot be read, now or later.

@@ -20,6 +20,13 @@ const (
 	EngineTemporal = "temporal"
 )
 
+// What is encrypted at rest.
+const (
+	EncryptSecrets = "secrets" // secrets, and the data of executions that have some
+	EncryptAll     = "all"
+	EncryptOnly    = "only" // all, and what is not encrypted is refused
+)
+
 // The parts of a data directory.
 const (
 	DatabaseName  = "chargehand.db"
@@ -36,6 +43,8 @@ type Settings struct {
 	// FilesURL says where files are: s3://bucket?… or file:///path; default: in the data directory.
 	FilesURL      string
 	MasterKeyFile string // default: master.key in the data directory
+	// Encrypt says what is encrypted at rest: EncryptSecrets (default), EncryptAll or EncryptOnly.
+	Encrypt string
 	// Engine is EngineEmbedded (default) or EngineTemporal, which needs DatabaseURL.
 	Engine   string
 	Temporal Temporal
@@ -55,10 +64,14 @@ type Temporal struct {
 func (s Settings) WithDefaults() (Settings, error) {
 	s.DataDir = cmp.Or(s.DataDir, "chargehand-data")
 	s.MasterKeyFile = cmp.Or(s.MasterKeyFile, filepath.Join(s.DataDir, MasterKeyName))
+	s.Encrypt = cmp.Or(s.Encrypt, EncryptSecrets)
 	s.Engine = cmp.Or(s.Engine, EngineEmbedded)
 	s.Temporal.Queue = cmp.Or(s.Temporal.Queue, "chargehand")
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.Encrypt != EncryptSecrets && s.Encrypt != EncryptAll && s.Encrypt != EncryptOnly {
+		return s, BadSetting("--encrypt: %.80q is not secrets, all or only", s.Encrypt)
 	}
 	if err := s.checkEngine(); err != nil {
 		return s, err

@@ -185,21 +185,29 @@ func (d *doctor) keys(ctx context.Context, rows *store.Store) {
 	}
 }
 
-// encryption tells what is encrypted. It is never wrong by itself.
+// clearRows is how many values in clear are listed of each kind.
+const clearRows = 20
+
+// encryption tells what is encrypted. What is not is wrong only where the setting refuses it.
 func (d *doctor) encryption(ctx context.Context, rows *store.Store) {
 	keys, err := keyring.Read(ctx, rows, d.ring)
 	if errors.Is(err, store.ErrNotFound) { // no server has begun
 		return
 	}
 	var share store.SealedShare
+	var found []string
 	if err == nil {
-		d.sealer = secret.NewSealer(keys)
+		if d.sealer = secret.NewSealer(keys); d.cfg.Encrypt == installation.EncryptOnly {
+			d.sealer.RefuseClear()
+		}
 		err = rows.View(ctx, func(r *store.Reader) (err error) {
-			share, err = r.SealedShare()
+			if share, err = r.SealedShare(); err == nil && d.cfg.Encrypt == installation.EncryptOnly {
+				found, err = r.ClearRows(clearRows)
+			}
 			return err
 		})
 	}
-	d.add("encryption", share.String(), err)
+	d.addDamages("encryption", share.String(), found, err)
 }
 
 // work tells what waits. It is never wrong by itself.

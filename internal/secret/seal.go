@@ -32,6 +32,7 @@ type Sealer struct {
 	column  atomic.Pointer[columnSeal]
 	openers columnOpeners
 	all     bool
+	only    bool // RefuseClear
 }
 
 // sealingKeys are the keys with what follows from them. They are immutable.
@@ -62,6 +63,15 @@ func (s *Sealer) SetKeys(keys *Keys, now time.Time) {
 // SealAll has everything sealed that users give and that executions make of it: payloads, files, events, Temporal's
 // histories. Without it only secrets are, and what may hold them. It must be called before s is used.
 func (s *Sealer) SealAll() { s.all = true }
+
+// ErrClear says that something is not sealed, and is refused (RefuseClear).
+var ErrClear = errors.New("it is not encrypted, and what is not encrypted is refused")
+
+// RefuseClear has nothing opened that is not sealed, of what SealAll has sealed. It includes SealAll.
+func (s *Sealer) RefuseClear() { s.all, s.only = true, true }
+
+// RefusesClear reports whether RefuseClear was called.
+func (s *Sealer) RefusesClear() bool { return s != nil && s.only }
 
 // SealsAll reports whether SealAll was called. A Sealer that is nil seals nothing.
 func (s *Sealer) SealsAll() bool { return s != nil && s.all }

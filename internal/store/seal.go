@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
+
+	"github.com/google/uuid"
 
 	"github.com/chargehand/chargehand"
 )
@@ -28,6 +29,9 @@ type Sealer interface {
 	HideDigest(digest [32]byte) [32]byte
 	ShowDigest(hidden [32]byte) [32]byte
 }
+
+// ErrClear says that a column is not sealed in a store that refuses what is not (RefuseClear).
+var ErrClear = errors.New("it is not encrypted, and what is not encrypted is refused")
 
 // ErrNoSealer says that a column is sealed, and the store was given no keys.
 var ErrNoSealer = errors.New("it is sealed, and there are no keys here")
@@ -66,6 +70,7 @@ const (
 type sealing struct {
 	sealer Sealer
 	all    bool
+	strict bool // RefuseClear
 	log    *slog.Logger
 }
 
@@ -75,7 +80,16 @@ func (s *Store) SetSealer(sealer Sealer, all bool, log *slog.Logger) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s.sealing.Store(&sealing{sealer, all, log})
+	s.sealing.Store(&sealing{sealer: sealer, all: all, log: log})
+}
+
+// RefuseClear makes the store open sealed columns only, so that nothing takes their place that was written without the
+// keys. What an audit entry has changed is excepted: the commands beside a server write it without them. It is called
+// once, after SetSealer with all.
+func (s *Store) RefuseClear() {
+	strict := *s.sealing.Load()
+	strict.strict = true
+	s.sealing.Store(&strict)
 }
 
 // rowKey is the key of a row, up to three numbers.
@@ -87,6 +101,20 @@ func (k rowKey) bytes() []byte {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
 	return b
+}
+
+// String names the row in logs and errors: by its number, or by its id.
+func (k rowKey) String() string {
+	if k[0] == -1 {
+		return uuid.UUID(k.bytes()[8:]).String()
+	}
+	text := strconv.FormatInt(k[0], 10)
+	for _, n := range k[1:] {
+		if n != 0 {
+			text += "/" + strconv.FormatInt(n, 10)
+		}
+	}
+	return text
 }
 
 // idKey is the key of a row that has no number yet when it is sealed.
@@ -111,10 +139,15 @@ func (r *Reader) seal(kind string, row rowKey, data []byte) any {
 	return data
 }
 
-// open is the inverse of seal. Errors: those of the Sealer, ErrNoSealer.
+// open is the inverse of seal. Errors: those of the Sealer, ErrNoSealer, ErrClear.
 func (r *Reader) open(kind string, row rowKey, column []byte) ([]byte, error) {
 	switch {
-	case len(column) == 0 || column[0] != sealedMark && column[0] != plainMark:
+	case len(column) == 0:
+		return column, nil
+	case column[0] != sealedMark && r.sealing != nil && r.sealing.strict && kind != kindChanges:
+		r.sealing.log.Error("a column is not sealed, and refused", "kind", kind, "row", row.String())
+		return nil, fmt.Errorf("open the %s in row %s: %w", kind, row, ErrClear)
+	case column[0] != sealedMark && column[0] != plainMark:
 		return column, nil
 	case column[0] == plainMark:
 		return column[1:], nil
@@ -161,48 +194,6 @@ func (r *Reader) payload(rw Row, col int, kind string, row rowKey) Payload {
 	}
 	inline, err := r.open(kind, row, rw.Bytes(col))
 	return Payload{Inline: inline, Size: int64(len(inline)), Damage: err}
-}
-
-// sealedSample is how many outcomes SealedShare looks at.
-const sealedSample = 10_000
-
-// SealedShare is how much of a database is sealed: of the newest outcomes of executions, and of all contents.
-type SealedShare struct {
-	Outcomes, SealedOutcomes int64
-	Contents, SealedContents int64
-	Keys                     []uint32 // numbers of the data keys of these outcomes
-}
-
-func (s SealedShare) String() string {
-	text := fmt.Sprintf("%d of the newest %d results of executions and %d of %d contents are sealed", s.SealedOutcomes, s.Outcomes, s.SealedContents, s.Contents)
-	for i, key := range s.Keys {
-		text += [...]string{"; the results under data key ", ", "}[min(i, 1)] + strconv.FormatUint(uint64(key), 10)
-	}
-	return text
-}
-
-// SealedShare reads how much is sealed. It needs no keys.
-func (r *Reader) SealedShare() (s SealedShare, err error) {
-	err = r.c.Query(`SELECT substr(COALESCE(output, fault, timeline), 1, 5) FROM outcome ORDER BY execution DESC LIMIT ?1`, func(row Row) error {
-		s.Outcomes++
-		if column := row.Bytes(0); len(column) == 5 && column[0] == sealedMark {
-			s.SealedOutcomes++
-			if key := binary.BigEndian.Uint32(column[1:]); !slices.Contains(s.Keys, key) {
-				s.Keys = append(s.Keys, key)
-			}
-		}
-		return nil
-	}, int64(sealedSample))
-	if err == nil {
-		err = r.one(`SELECT COUNT(*), COALESCE(SUM(CASE WHEN length(digest) > 32 THEN 1 ELSE 0 END), 0) FROM blob WHERE refs > 0`, func(row Row) {
-			s.Contents, s.SealedContents = row.Int(0), row.Int(1)
-		})
-	}
-	if err != nil {
-		return SealedShare{}, fmt.Errorf("read what is sealed: %w", err)
-	}
-	slices.Sort(s.Keys)
-	return s, nil
 }
 
 // hide is the argument for a column with the digest of a content; nil stays NULL.

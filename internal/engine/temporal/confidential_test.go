@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -266,6 +267,23 @@ func TestSealingAll(t *testing.T) {
 	var back string
 	if err := c.FromPayloads(before, &back); err != nil || back != secretText {
 		t.Errorf("what was written before: %s, %v", back, err)
+	}
+	only := secret.NewSealer(keys)
+	only.RefuseClear()
+	if err := newConverter(only).FromPayloads(before, &back); !errors.Is(err, secret.ErrClear) {
+		t.Errorf("what was written before, where only what is sealed counts: %v", err)
+	}
+	for name, value := range map[string]any{"call": confidential, "text": secretText, "nothing": nil} {
+		sealed, err := newConverter(only).ToPayloads(value)
+		var back any
+		if err == nil && name != "call" {
+			err = newConverter(only).FromPayloads(sealed, &back)
+		} else if err == nil {
+			err = newConverter(only).FromPayloads(sealed, new(call))
+		}
+		if err != nil {
+			t.Errorf("a sealed %s, where only what is sealed counts: %v", name, err)
+		}
 	}
 
 	failures := newFailureConverter(on, c)

@@ -123,11 +123,14 @@ func (w wholePayloads) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload
 	return sealed, nil
 }
 
-// Decode implements converter.PayloadCodec. Errors: secret.ErrSealed.
+// Decode implements converter.PayloadCodec. Errors: secret.ErrSealed, secret.ErrClear.
 func (w wholePayloads) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	opened := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
-		if string(p.GetMetadata()[converter.MetadataEncoding]) != sealedWhole {
+		switch encoding := string(p.GetMetadata()[converter.MetadataEncoding]); {
+		case encoding != sealedWhole && encoding != sealedEncoding && w.sealer.RefusesClear():
+			return nil, fmt.Errorf("open a payload in Temporal: %w", secret.ErrClear)
+		case encoding != sealedWhole:
 			opened[i] = p
 			continue
 		}

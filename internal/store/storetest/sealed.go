@@ -17,6 +17,9 @@ var sealedTests = map[string]func(*fixture){
 	"other rows of a list":      sealedListWithDamage,
 	"switched on and off":       sealedSwitched,
 	"marks in data":             sealedMarks,
+	"clear values refused":      sealedOnly,
+	"clear values found":        sealedFindsClear,
+	"clear values of each kind": sealedColumnsInClear,
 	"digests":                   sealedDigests,
 	"hashes of bodies":          sealedHashes,
 	"definitions":               sealedDefinitions,
@@ -39,12 +42,14 @@ var sealedColumns = []string{
 	"audit.changes", "execution.waits", "log_segment.data",
 }
 
-func sealedNothingInClear(f *fixture) {
-	small, large := f.execution(startMs), f.execution(startMs)
+// fillSealed writes to all of sealedColumns.
+func (f *fixture) fillSealed() (small, large store.Execution, batch int64) {
+	f.Helper()
+	small, large = f.execution(startMs), f.execution(startMs)
 	small.Input, large.Input = inline(string(clearly(""))), inline(string(clearly(strings.Repeat("x", 2000))))
 	f.insert(&small, &large)
 	made, _ := f.batch(3)
-	batch := made.No
+	batch = made.No
 	schedule := store.Match{Schedule: f.scheduled(1).No, Number: 1, State: inline(string(clearly("m")))}
 	entry := store.Audit{Account: 1, Action: "a", Changes: clearly("a")}
 	setID(f, &entry.ID, startMs)
@@ -79,6 +84,11 @@ func sealedNothingInClear(f *fixture) {
 		_, _, err = tx.CancelQueuedItems(batch, 10, startMs, clearly("f"))
 		return err
 	})
+	return small, large, batch
+}
+
+func sealedNothingInClear(f *fixture) {
+	small, large, batch := f.fillSealed()
 	for _, name := range sealedColumns {
 		table, column, _ := strings.Cut(name, ".")
 		if n := f.clearRows(table, column); n == 0 {
@@ -322,6 +332,77 @@ func sealedSwitched(f *fixture) {
 	f.raw(`UPDATE outcome SET output = NULL WHERE execution = ?1`, second)
 	f.clearRows("outcome", "output")
 	f.raw(`UPDATE outcome SET output = ?2 WHERE execution = ?1`, second, plain)
+}
+
+// sealedOnly: a clear value in the place of a sealed one is refused, whatever it looks like, the error says of what row
+// it is, and another row is sound.
+func sealedOnly(f *fixture) {
+	replaced, sound := f.ended(`"`+clear+`"`), f.ended(`"`+clear+`"`)
+	column := f.rawBytes(`SELECT output FROM outcome WHERE execution = ?1`, replaced)
+	for _, text := range []string{`"forged"`, "\xC4\"forged\"", "{"} {
+		f.raw(`UPDATE outcome SET output = ?2 WHERE execution = ?1`, replaced, []byte(text))
+		damage := f.outputDamage(replaced)
+		if !errors.Is(damage, store.ErrClear) || !strings.Contains(fmt.Sprint(damage), fmt.Sprintf("open the output of an execution in row %d: it is not encrypted", replaced)) {
+			f.Errorf("%q is read with the error %v", text, damage)
+		}
+		if err := f.outputDamage(sound); err != nil {
+			f.Errorf("the other row: %v", err)
+		}
+		found := f.clear(10)
+		f.view(func(r *store.Reader) error {
+			e, err := r.ExecutionByNo(replaced)
+			if len(found) != 1 || found[0] != "the output of an execution is not encrypted: execution "+e.ID.String() {
+				f.Errorf("found %q", found)
+			}
+			return err
+		})
+	}
+	f.raw(`UPDATE outcome SET output = ?2 WHERE execution = ?1`, replaced, column)
+}
+
+// clear lists what is not sealed.
+func (f *fixture) clear(limit int) (found []string) {
+	f.Helper()
+	f.view(func(r *store.Reader) (err error) {
+		found, err = r.ClearRows(limit)
+		return err
+	})
+	return found
+}
+
+// sealedFindsClear: in every column, what is in clear is found, and what is sealed is not.
+func sealedFindsClear(f *fixture) {
+	f.fillSealed()
+	if found := f.clear(10); len(found) != 0 {
+		f.Errorf("sealed, and found as clear: %q", found)
+	}
+}
+
+// sealedColumnsInClear: each column that may be sealed is found when it is in clear, as is a content.
+func sealedColumnsInClear(f *fixture) {
+	f.SetSealer(f.sealer, false, nil)
+	f.fillSealed()
+	digest := bytes.Repeat([]byte{7}, 32)
+	e := f.execution(startMs)
+	e.Input = store.Payload{Blob: digest, Size: 10}
+	f.update(func(tx *store.Tx) error { return tx.ReserveBlob(digest, 10) })
+	f.insert(&e)
+	found := strings.Join(f.clear(100), "\n")
+	for _, want := range []string{
+		"input of an execution", "output of an execution", "error of an execution", "timeline of an execution", "log of an execution", "journal of an execution",
+		"state of an execution", "event", "events that a schedule has collected", "what an execution waits for", "reason of a cancellation",
+		"reason of the cancellation of a batch", "definition", "resources of a definition",
+	} {
+		if !strings.Contains(found, "the "+want+" is not encrypted: ") {
+			f.Errorf("no %s among\n%s", want, found)
+		}
+	}
+	if !strings.Contains(found, "a content is not encrypted: sha256:070707") {
+		f.Errorf("no content among\n%s", found)
+	}
+	if n := len(f.clear(1)); n != 17 {
+		f.Errorf("with one of each column, %d are listed", n)
+	}
 }
 
 // sealedMarks: data that begins with what marks columns is read as it was written.
