@@ -155,8 +155,8 @@ func signInEndpoints() []endpoint {
 		},
 		{
 			method: post, path: "/password-reset", id: "resetPassword", tag: "Sign-in", enters: true,
-			summary: "Set a password anew", about: "With the secret of a link that an admin made. It ends all sessions of the person, and signs in.",
-			body: jsonBody(resetBody{}, true), answers: signedIn, problems: enters, change: "password reset", audits: []audit.Action{audit.PasswordReset, audit.SessionCreated}, serve: (*call).resetPassword,
+			summary: "Set a password anew", about: "With the secret of a link that an admin made. It ends all sessions, passkeys, personal keys and linked identities of the person, and signs in.",
+			body: jsonBody(resetBody{}, true), answers: signedIn, problems: enters, change: "password reset", audits: []audit.Action{audit.PasswordReset, audit.GroupLeft, audit.SessionCreated}, serve: (*call).resetPassword,
 		},
 		{
 			method: put, path: "/me/password", id: "changePassword", tag: "Sign-in", enters: true, session: true,

@@ -93,7 +93,7 @@ var actions = []Description{
 	{UserSetUp, "The first admin was made with the set-up token.", "user", ""},
 	{UserJoined, "A person has accepted an invitation. The actor is a `link` if the person could not sign in before.", "user", ""},
 	{PasswordChanged, "A user has changed the own password, which ends the user's other sessions.", "user", ""},
-	{PasswordReset, "A user has set a password anew with a link, which ends all sessions, passkeys and personal keys of the user. The changes count them.", "user", "passkeys, personal_keys"},
+	{PasswordReset, "A user has set a password anew with a link, which ends all sessions, passkeys and personal keys of the user, which the changes count, and the identities that the user had linked, whose providers they name.", "user", "passkeys, personal_keys, identities"},
 	{SessionCreated, "A user has signed in.", "user", "method"},
 	{SessionSwitched, "A user who has signed in already works in this account now.", "user", ""},
 	{SessionEnded, "A user has signed out.", "user", ""},

@@ -171,13 +171,13 @@ func (f *fixture) waiting() (n int64) {
 	return n
 }
 
-// patience is how long a test waits for what has to come.
-const patience = 2 * time.Minute
+// longestWait is how long a test waits for what has to come.
+const longestWait = 2 * time.Minute
 
 // eventually waits until something is so.
 func (f *fixture) eventually(what string, so func() bool) {
 	f.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(longestWait)
 	defer deadline.Stop()
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
@@ -185,7 +185,7 @@ func (f *fixture) eventually(what string, so func() bool) {
 		select {
 		case <-again.C:
 		case <-deadline.C:
-			f.t.Fatalf("%s: not within %v; the log is\n%s", what, patience, f.log.String())
+			f.t.Fatalf("%s: not within %v; the log is\n%s", what, longestWait, f.log.String())
 		}
 	}
 }

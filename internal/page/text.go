@@ -65,7 +65,7 @@ var pages = map[string]map[string]texts{
 		SignIn:     {"Sign in", "", "Sign in"},
 		SignedIn:   {"You are signed in", "", "Sign out"},
 		Invitation: {"Accept the invitation", "Choose your name, and a password or a passkey.", "Accept and sign in"},
-		Reset:      {"Set a new password", "All your sessions, passkeys and personal keys end, so that no other person can act in your name. You can make new ones afterwards.", "Set the password and sign in"},
+		Reset:      {"Set a new password", "All your sessions, passkeys, personal keys and the identity providers that you have linked end, so that no other person can act in your name. You can add new ones afterwards.", "Set the password and sign in"},
 		Forgotten: {"Look into your mail", "If a person signs in here with this e-mail address and a password, a mail with a link is on its way. " +
 			"The link can be used once, within an hour.", ""},
 		Problem:      {"That did not work", "", ""},
@@ -92,7 +92,7 @@ var pages = map[string]map[string]texts{
 		SignIn:     {"Anmelden", "", "Anmelden"},
 		SignedIn:   {"Du bist angemeldet", "", "Abmelden"},
 		Invitation: {"Einladung annehmen", "Wähle deinen Namen und ein Passwort oder einen Passkey.", "Annehmen und anmelden"},
-		Reset:      {"Neues Passwort setzen", "Alle deine Sitzungen, Passkeys und persönlichen Schlüssel enden, damit niemand außer dir in deinem Namen weitermacht. Danach kannst du neue anlegen.", "Passwort setzen und anmelden"},
+		Reset:      {"Neues Passwort setzen", "Alle deine Sitzungen, Passkeys, persönlichen Schlüssel und selbst verknüpften Identitätsanbieter enden, damit niemand außer dir in deinem Namen weitermacht. Danach kannst du neue hinzufügen.", "Passwort setzen und anmelden"},
 		Forgotten: {"Sieh in deine Mails", "Wenn sich jemand hier mit dieser E-Mail-Adresse und einem Passwort anmeldet, ist eine Mail mit einem Link unterwegs. " +
 			"Der Link gilt einmal, eine Stunde lang.", ""},
 		Problem:      {"Das hat nicht geklappt", "", ""},

@@ -12,6 +12,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
 	rules "github.com/chargehand/chargehand/internal/session"
+	"github.com/chargehand/chargehand/internal/signin/oidc"
 	"github.com/chargehand/chargehand/internal/signin/password"
 	"github.com/chargehand/chargehand/internal/signin/token"
 	"github.com/chargehand/chargehand/internal/store"
@@ -309,6 +310,22 @@ func TestAResetEndsAllElse(t *testing.T) {
 		ada := fx.setUp()
 		d := newAuthenticator(ada.Person.ID)
 		must(fx.addPasskeyOf(ada, d))
+		// The person came by one identity, and a session has linked another one: perhaps that of a thief.
+		came := oidc.Identity{Issuer: "https://id.example.net", Subject: "ada"}
+		thief := oidc.Identity{Issuer: "https://id.example.org", Subject: "eve", Groups: []string{"staff"}}
+		partner := oidc.New(oidc.Setting{Name: "partner"}, nil, nil)
+		fx.change(func(tx *store.Tx) error {
+			return fx.addIdentity(ctx, tx, partner, came, &ada.Person, fx.account.No, false)
+		})
+		secret, _ := token.New()
+		if err := fx.linkBy(ctx, staff, fx.newWay(wayProvider, secret, nil, oidc.Life), thief, ada); err != nil {
+			t.Fatal(err)
+		}
+		thief.Email, came.Email = "eve@example.com", "ada@example.com"
+		must(fx.enters(thief))
+		if got := fx.groupsOf(ada); got != "staff" {
+			t.Fatalf("groups %q", got)
+		}
 		other := fx.anotherAccount()
 		var keys []int64
 		fx.change(func(tx *store.Tx) error {
@@ -330,8 +347,20 @@ func TestAResetEndsAllElse(t *testing.T) {
 			}))...)
 		})
 		before := must(fx.BeginPasskeySignIn(atHome))
+		began := must(fx.SignIn(ctx, "ada@example.com", good, home))
 		in := must(fx.Reset(ctx, "the secret of a link to set a password anew", "another horse battery", home))
-		_, err := fx.PasskeySignIn(ctx, before.Way, d.use(before), atHome)
+		_, err := fx.enters(thief)
+		refused(t, "the linked identity", err, chargehand.CodeNotInvited, "")
+		if got := fx.groupsOf(ada); got != "" {
+			t.Errorf("groups of the linked identity are left: %q", got)
+		}
+		secret, _ = token.New()
+		err = fx.linkBy(ctx, staff, fx.newWay(wayProvider, secret, nil, oidc.Life), thief, began)
+		refused(t, "linking, begun before", err, chargehand.CodeInvalidCredentials, "")
+		if list := must(fx.Identities(ctx, in)); len(list) != 1 || list[0].Provider != "partner" {
+			t.Errorf("identities: %+v", list)
+		}
+		_, err = fx.PasskeySignIn(ctx, before.Way, d.use(before), atHome)
 		refused(t, "the passkey", err, chargehand.CodeInvalidCredentials, "")
 		if list := must(fx.Passkeys(ctx, in)); len(list) != 0 {
 			t.Errorf("passkeys: %+v", list)
@@ -348,7 +377,7 @@ func TestAResetEndsAllElse(t *testing.T) {
 		for _, e := range fx.entries() {
 			if e.Action == string(audit.PasswordReset) {
 				counted++
-				if text := string(e.Changes); !strings.Contains(text, `"passkeys"`) || !strings.Contains(text, `"personal_keys"`) || !strings.Contains(text, "2") {
+				if text := string(e.Changes); !strings.Contains(text, `"passkeys"`) || !strings.Contains(text, `"personal_keys"`) || !strings.Contains(text, "2") || !strings.Contains(text, `"identities":{"before":["company"]`) {
 					t.Errorf("the entry says %s", text)
 				}
 			}

@@ -86,7 +86,7 @@ func (s *Service) linkOnce(ctx context.Context, tx *store.Tx, p *oidc.Provider, 
 				" already. Remove that first, with DELETE /me/identities/"+i.Provider+".")
 		}
 	}
-	return s.addIdentity(ctx, tx, p, who, &session.Person, session.Account.No)
+	return s.addIdentity(ctx, tx, p, who, &session.Person, session.Account.No, true)
 }
 
 func identityTaken(p *oidc.Provider) error {
@@ -131,15 +131,21 @@ func (s *Service) RemoveIdentity(ctx context.Context, session *Session, provider
 		if !s.signsInWith(&p, len(passkeys), left) {
 			return chargehand.NewError(chargehand.CodeStateConflict, "This identity provider is your only way to sign in. Add a passkey, or set a password, first.")
 		}
-		if err := tx.DeleteIdentities(p.No, provider); err != nil {
-			return err
-		}
-		gone := &oidc.Provider{Setting: oidc.Setting{Name: provider, Title: provider}}
-		if err := s.followGroups(ctx, tx, gone, oidc.Identity{}, &p); err != nil {
+		if err := s.forgetProvider(ctx, tx, provider, &p, true); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, session.Account.No, &p, audit.IdentityRemoved, audit.Changes{}.Set("provider", provider, nil))
 	})
 	s.changed()
 	return err
+}
+
+// forgetProvider deletes what a person is at a provider. leaves: the person leaves its groups too. Codes: last_admin.
+func (s *Service) forgetProvider(ctx context.Context, tx *store.Tx, provider string, p *store.Person, leaves bool) error {
+	err := tx.DeleteIdentities(p.No, provider)
+	if err != nil || !leaves {
+		return err
+	}
+	gone := &oidc.Provider{Setting: oidc.Setting{Name: provider, Title: provider}}
+	return s.followGroups(ctx, tx, gone, oidc.Identity{}, p)
 }

@@ -3,7 +3,9 @@ package signin
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/person"
 	rules "github.com/chargehand/chargehand/internal/session"
@@ -197,7 +199,8 @@ func (s *Service) accept(ctx context.Context, tx *store.Tx, hash []byte, given s
 const noReset = "The link is not right, was used, or has expired. Ask for another one."
 
 // Reset sets a password anew with the secret of a link and signs in. All else by which one can act as the person ends,
-// sessions, passkeys and personal keys, because a person who needs a link may have lost more than the password.
+// sessions, passkeys, personal keys and linked identities, because a person who needs a link may have lost more than
+// the password.
 // Codes: invalid_credentials, invalid_body.
 func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (*Session, error) {
 	hash := token.Hash(secret)
@@ -222,32 +225,45 @@ func (s *Service) Reset(ctx context.Context, secret, text string, from Client) (
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.enter(ctx, p.No, 0, byPassword, from, func(tx *store.Tx, now store.Person) error {
-		if _, err := tx.UseTicket(store.TicketReset, hash[:], s.now().UnixMilli()); err != nil {
-			return err
-		}
-		for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser} {
-			if err := tx.DeleteTicketsOf(now.No, kind); err != nil {
-				return err
-			}
-		}
-		if err := endAgain(tx, now.No); err != nil {
-			return err
-		}
-		if err := s.endAll(ctx, tx, &now); err != nil {
-			return err
-		}
-		return tx.SetPassword(now.No, stored)
-	})
+	reset := func(leaves bool) (*Session, error) {
+		return s.enter(ctx, p.No, 0, byPassword, from, func(tx *store.Tx, now store.Person) error {
+			return s.resetOnce(ctx, tx, hash[:], stored, &now, leaves)
+		})
+	}
+	session, err := reset(true)
+	if refused := (*chargehand.Error)(nil); errors.As(err, &refused) && refused.Code == chargehand.CodeLastAdmin {
+		// The group of a provider makes the person the last admin: the identity goes, and the person stays in the group.
+		session, err = reset(false)
+	}
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
 		return nil, refusedError(noReset)
 	}
 	return session, err
 }
 
-// endAll ends the sessions, passkeys and personal keys of a person whose password is set with a link, and writes that
-// to the logs of the person's accounts.
-func (s *Service) endAll(ctx context.Context, tx *store.Tx, p *store.Person) error {
+// resetOnce uses the link up and sets the password. leaves: see endAll.
+func (s *Service) resetOnce(ctx context.Context, tx *store.Tx, hash []byte, stored string, p *store.Person, leaves bool) error {
+	if _, err := tx.UseTicket(store.TicketReset, hash, s.now().UnixMilli()); err != nil {
+		return err
+	}
+	for _, kind := range []store.TicketKind{store.TicketReset, store.TicketBrowser} {
+		if err := tx.DeleteTicketsOf(p.No, kind); err != nil {
+			return err
+		}
+	}
+	if err := endAgain(tx, p.No); err != nil {
+		return err
+	}
+	if err := s.endAll(ctx, tx, p, leaves); err != nil {
+		return err
+	}
+	return tx.SetPassword(p.No, stored)
+}
+
+// endAll ends the sessions, passkeys and personal keys of a person whose password is set with a link, and the
+// identities that a session has linked, and writes that to the logs of the person's accounts. leaves: the person leaves the groups
+// of these providers. An identity by which the person came, invited or provisioned, stays: no session has chosen it.
+func (s *Service) endAll(ctx context.Context, tx *store.Tx, p *store.Person, leaves bool) error {
 	now := s.now().UnixMilli()
 	passkeys, err := tx.PasskeysOf(p.No)
 	if err != nil {
@@ -257,7 +273,11 @@ func (s *Service) endAll(ctx context.Context, tx *store.Tx, p *store.Person) err
 	if err != nil {
 		return err
 	}
-	changes := audit.Changes{}.Set("passkeys", int64(len(passkeys)), nil).Set("personal_keys", keys, nil)
+	providers, err := s.forgetLinked(ctx, tx, p, leaves)
+	if err != nil {
+		return err
+	}
+	changes := audit.Changes{}.Set("passkeys", int64(len(passkeys)), nil).Set("personal_keys", keys, nil).Set("identities", providers, nil)
 	accounts, err := accountsOf(&tx.Reader, p.No)
 	if err != nil {
 		return err
@@ -268,4 +288,22 @@ func (s *Service) endAll(ctx context.Context, tx *store.Tx, p *store.Person) err
 		}
 	}
 	return errors.Join(giveWay(tx, p.No, now), tx.DeletePasskeys(p.No))
+}
+
+// forgetLinked deletes the identities of a person that a session has linked, and returns the names of their providers.
+func (s *Service) forgetLinked(ctx context.Context, tx *store.Tx, p *store.Person, leaves bool) (providers []string, err error) {
+	identities, err := tx.IdentitiesOf(p.No)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range identities {
+		if !i.BySession || slices.Contains(providers, i.Provider) {
+			continue
+		}
+		providers = append(providers, i.Provider)
+		if err := s.forgetProvider(ctx, tx, i.Provider, p, leaves); err != nil {
+			return nil, err
+		}
+	}
+	return providers, nil
 }

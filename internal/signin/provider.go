@@ -322,13 +322,14 @@ func (s *Service) link(ctx context.Context, tx *store.Tx, p *oidc.Provider, who 
 	if err != nil {
 		return err
 	}
-	return s.addIdentity(ctx, tx, p, who, found, account)
+	return s.addIdentity(ctx, tx, p, who, found, account, false)
 }
 
-// addIdentity makes a person the one of an identity: from now on the person can sign in by it.
-func (s *Service) addIdentity(ctx context.Context, tx *store.Tx, p *oidc.Provider, who oidc.Identity, found *store.Person, account int64) error {
+// addIdentity makes a person the one of an identity: from now on the person can sign in by it. bySession: a session of
+// the person asks for it.
+func (s *Service) addIdentity(ctx context.Context, tx *store.Tx, p *oidc.Provider, who oidc.Identity, found *store.Person, account int64, bySession bool) error {
 	err := tx.InsertIdentity(&store.Identity{
-		Issuer: who.Issuer, Subject: who.Subject, Person: found.No, Provider: p.Name, CreatedMs: s.now().UnixMilli(),
+		Issuer: who.Issuer, Subject: who.Subject, Person: found.No, Provider: p.Name, CreatedMs: s.now().UnixMilli(), BySession: bySession,
 	})
 	if err == nil {
 		err = endAgain(tx, found.No)

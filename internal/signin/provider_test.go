@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/signin/oidc"
@@ -164,6 +165,44 @@ func TestProvisioningAsksTheQuota(t *testing.T) {
 		who.Subject, who.Email = "bob", "bob@example.org"
 		if _, err := full.enterBy(t.Context(), staff, full.newWay(wayProvider, secret, nil, oidc.Life), who, atHome); err != nil || asked != 0 {
 			t.Errorf("an invited person, for whom there is room: %v, asked %d times", err, asked)
+		}
+	})
+}
+
+// TestAResetOfTheLastAdmin: a person whom only the group of a linked identity makes the last admin can still set
+// another password. The identity goes, and the person stays in the group: an account is never without an admin.
+func TestAResetOfTheLastAdmin(t *testing.T) {
+	each(t, func(t *testing.T, fx *fixture) {
+		ctx := t.Context()
+		ada := fx.setUp()
+		linked := oidc.Identity{Issuer: "https://id.example.org", Subject: "ada", Email: "ada@example.com", Groups: []string{"admins"}}
+		secret, _ := token.New()
+		if err := fx.linkBy(ctx, staff, fx.newWay(wayProvider, secret, nil, oidc.Life), linked, ada); err != nil {
+			t.Fatal(err)
+		}
+		must(fx.enters(linked))
+		text := "the secret of a link to set a password anew"
+		fx.change(func(tx *store.Tx) error {
+			groups, err := tx.GroupsOf(fx.account.No, ada.Person.No)
+			if err != nil || len(groups) != 1 {
+				return errors.Join(err, errors.New("the person is not in the group"))
+			}
+			grants, err := tx.ListGrants(store.GrantFilter{Account: fx.account.No, Limit: 10})
+			if err != nil {
+				return err
+			}
+			return errors.Join(tx.DeleteGrant(grants[0].No), tx.InsertGrant(&store.Grant{
+				ID: newID[chargehand.GrantID](), Account: fx.account.No, Group: groups[0].No, Role: "admin", Environments: store.BothEnvironments,
+			}), tx.InsertTicket(&store.Ticket{
+				Hash: hashOf(text), Kind: store.TicketReset, Person: ada.Person.No, CreatedMs: 1, ExpiresMs: fx.time().Add(time.Hour).UnixMilli(),
+			}))
+		})
+		in := must(fx.Reset(ctx, text, "another horse battery", home))
+		if list := must(fx.Identities(ctx, in)); len(list) != 0 {
+			t.Errorf("identities: %+v", list)
+		}
+		if got := fx.groupsOf(in); got != "admins" || !fx.admin() {
+			t.Errorf("groups %q", got)
 		}
 	})
 }

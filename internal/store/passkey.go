@@ -72,12 +72,14 @@ type Identity struct {
 	Person    int64
 	Provider  string // its name in the configuration
 	CreatedMs int64
+	// BySession: a session of the person has linked it, which may have been a stolen one.
+	BySession bool
 }
 
 // InsertIdentity inserts i. ErrConflict: a person is this subject of the issuer.
 func (t *Tx) InsertIdentity(i *Identity) error {
-	return t.change("insert identity", `INSERT INTO identity (issuer, subject, person, provider, created_ms) VALUES (?1, ?2, ?3, ?4, ?5)
- ON CONFLICT (issuer, subject) DO NOTHING`, i.Issuer, i.Subject, i.Person, i.Provider, i.CreatedMs)
+	return t.change("insert identity", `INSERT INTO identity (issuer, subject, person, provider, created_ms, by_session)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (issuer, subject) DO NOTHING`, i.Issuer, i.Subject, i.Person, i.Provider, i.CreatedMs, i.BySession)
 }
 
 // DeleteIdentities deletes what a person is at a provider, by the name of the provider.
@@ -95,8 +97,8 @@ func (r *Reader) IdentitiesOf(person int64) ([]Identity, error) {
 	return readAll(r, "read identities", selectIdentity+` WHERE person = ?1 ORDER BY issuer, subject`, scanIdentity, person)
 }
 
-const selectIdentity = `SELECT issuer, subject, person, provider, created_ms FROM identity`
+const selectIdentity = `SELECT issuer, subject, person, provider, created_ms, by_session FROM identity`
 
 func scanIdentity(row Row, i *Identity) {
-	*i = Identity{Issuer: row.Text(0), Subject: row.Text(1), Person: row.Int(2), Provider: row.Text(3), CreatedMs: row.Int(4)}
+	*i = Identity{Issuer: row.Text(0), Subject: row.Text(1), Person: row.Int(2), Provider: row.Text(3), CreatedMs: row.Int(4), BySession: row.Int(5) != 0}
 }

@@ -23,14 +23,14 @@ var texts = map[string]map[Kind]phrases{
 			Lead:    "an admin has made an address with which you set a new password for Chargehand:",
 			Button:  "Set a new password",
 			Until:   "The address can be used once, until {{.Time}}.",
-			Closing: "Your password stays as it is until you open the address and set another one.",
+			Closing: "Your password stays as it is until you open the address and set another one. Then all your sessions, passkeys, personal keys and the identity providers that you have linked end.",
 		},
 		AskedReset: {
 			Subject: "Set a new password",
 			Lead:    "with this address you set a new password for Chargehand:",
 			Button:  "Set a new password",
 			Until:   "The address can be used once, until {{.Time}}.",
-			Closing: "If you did not ask for it, do nothing: your password stays as it is.",
+			Closing: "If you did not ask for it, do nothing: your password stays as it is. If you set another one, all your sessions, passkeys, personal keys and the identity providers that you have linked end.",
 		},
 		KeyEnds: {
 			Subject: "API key {{.Key}} ends in {{if eq .Days 1}}1 day{{else}}{{.Days}} days{{end}}",
@@ -56,14 +56,14 @@ var texts = map[string]map[Kind]phrases{
 			Lead:    "ein Admin hat eine Adresse angelegt, mit der du ein neues Passwort für Chargehand setzt:",
 			Button:  "Neues Passwort setzen",
 			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
-			Closing: "Dein Passwort bleibt, wie es ist, bis du die Adresse öffnest und ein anderes setzt.",
+			Closing: "Dein Passwort bleibt, wie es ist, bis du die Adresse öffnest und ein anderes setzt. Dann enden alle deine Sitzungen, Passkeys, persönlichen Schlüssel und selbst verknüpften Identitätsanbieter.",
 		},
 		AskedReset: {
 			Subject: "Neues Passwort setzen",
 			Lead:    "mit dieser Adresse setzt du ein neues Passwort für Chargehand:",
 			Button:  "Neues Passwort setzen",
 			Until:   "Die Adresse kann einmal benutzt werden, bis {{.Time}}.",
-			Closing: "Wenn du nicht darum gebeten hast, tu nichts: Dein Passwort bleibt, wie es ist.",
+			Closing: "Wenn du nicht darum gebeten hast, tu nichts: Dein Passwort bleibt, wie es ist. Wenn du ein anderes setzt, enden alle deine Sitzungen, Passkeys, persönlichen Schlüssel und selbst verknüpften Identitätsanbieter.",
 		},
 		KeyEnds: {
 			Subject: "API-Schlüssel {{.Key}} endet in {{if eq .Days 1}}1 Tag{{else}}{{.Days}} Tagen{{end}}",

@@ -20,8 +20,8 @@ func provider(issuer string, now func() time.Time) *Provider {
 	return New(Setting{Name: "company", Issuer: issuer, ClientID: "chargehand", ClientSecret: "s3cret&+%:/ü"}, nil, now)
 }
 
-// reached waits until the provider has said what it is: a sign-in waits for that a short while only, which a slow machine
-// may need.
+// reached waits until the provider has said what it is: a sign-in waits for that a short while only, and a slow machine
+// may need longer.
 func reached(t *testing.T, p *Provider) {
 	t.Helper()
 	late := time.After(2 * time.Minute)
@@ -131,25 +131,25 @@ func TestAFreshSignInAtARealProvider(t *testing.T) {
 	}
 }
 
-// gate lets no question through to a provider before it is open.
-type gate struct{ open atomic.Bool }
+// switched lets no question through to a provider before it is on.
+type switched struct{ on atomic.Bool }
 
-func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !g.open.Load() {
-		return nil, errors.New("the gate is closed")
+func (s *switched) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !s.on.Load() {
+		return nil, errors.New("it is off")
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }
 
 func TestAProviderThatIsGoneComesBack(t *testing.T) {
 	server := peer.StartAuth(t, "")
-	var g gate
+	var transport switched
 	clock := time.Now() // stands still: how long the test takes does not matter
-	p := New(Setting{Name: "company", Issuer: server.URL + "/company", ClientID: "chargehand"}, &g, func() time.Time { return clock })
+	p := New(Setting{Name: "company", Issuer: server.URL + "/company", ClientID: "chargehand"}, &transport, func() time.Time { return clock })
 	if _, err := p.Begin(t.Context(), callback, false); !errors.Is(err, ErrUnreachable) {
 		t.Fatalf("it cannot be reached: %v", err)
 	}
-	g.open.Store(true)
+	transport.on.Store(true)
 	if _, err := p.Begin(t.Context(), callback, false); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("it is asked again at once: %v", err)
 	}

@@ -204,7 +204,7 @@ func passkeyRoundTrip(f *fixture) {
 
 func identityRoundTrip(f *fixture) {
 	i := store.Identity{Issuer: "https://id.example.org", Subject: "42", Person: 1, Provider: "corp", CreatedMs: startMs}
-	other := store.Identity{Issuer: "https://login.example.com", Subject: "42", Person: 1, Provider: "cloud", CreatedMs: startMs}
+	other := store.Identity{Issuer: "https://login.example.com", Subject: "42", Person: 1, Provider: "cloud", CreatedMs: startMs, BySession: true}
 	f.update(func(tx *store.Tx) error { return errors.Join(tx.InsertIdentity(&other), tx.InsertIdentity(&i)) })
 	stolen := i
 	stolen.Person = 2

@@ -233,6 +233,7 @@ CREATE INDEX passkey_person ON passkey (person, no);
 CREATE TABLE identity (
     person     BIGINT NOT NULL,
     created_ms BIGINT NOT NULL,
+    by_session BIGINT NOT NULL, -- 1: a session of the person has linked it; 0: the person came by it
     issuer     TEXT COLLATE "C" NOT NULL,
     subject    TEXT COLLATE "C" NOT NULL,
     provider   TEXT COLLATE "C" NOT NULL, -- its name in the configuration

@@ -227,6 +227,7 @@ CREATE TABLE identity (
     person     INTEGER NOT NULL,
     provider   TEXT NOT NULL, -- its name in the configuration
     created_ms INTEGER NOT NULL,
+    by_session INTEGER NOT NULL, -- 1: a session of the person has linked it; 0: the person came by it
     PRIMARY KEY (issuer, subject)
 ) STRICT, WITHOUT ROWID;
 -- IdentitiesOf.
