@@ -1,23 +1,32 @@
-import { expect, test } from "../harness.ts";
+import { expect, test as base } from "../harness.ts";
 import { freePort, IdentityProvider } from "../peers.ts";
 import { Admin, someone, startDevice } from "../people.ts";
 import type { Server } from "../server.ts";
 import type { Page } from "@playwright/test";
 
-/** A server at an address of its own, where people sign in by the provider as well. */
-async function withProvider(
-  fresh: (flags: string[], env: Record<string, string>) => Promise<Server>,
-  others: string[],
-) {
-  const provider = await IdentityProvider.start();
-  others.push(provider.url);
-  const address = `127.0.0.1:${await freePort()}`;
-  const flags = ["--listen", address, "--public-url", `http://${address}`];
-  flags.push("--oidc", `company=${provider.url}/company`, "--oidc-client", "company=chargehand");
-  flags.push("--oidc-title", "company=Example Ltd.", "--oidc-provision", "company=example.org");
-  const server = await fresh(flags, { CHARGEHAND_OIDC_SECRET: "company=s3cret&+%:/ü" });
-  return { server, provider };
+interface Fixtures {
+  /** It ends with the test, also with one that fails. */
+  provider: IdentityProvider;
+  /** A server at an address of its own, where people sign in by the provider as well. */
+  company: Server;
 }
+
+const test = base.extend<Fixtures>({
+  provider: async ({ others }, use) => {
+    const provider = await IdentityProvider.start();
+    others.push(provider.url);
+    await use(provider);
+    provider.stop();
+  },
+
+  company: async ({ provider, fresh }, use) => {
+    const address = `127.0.0.1:${await freePort()}`;
+    const flags = ["--listen", address, "--public-url", `http://${address}`];
+    flags.push("--oidc", `company=${provider.url}/company`, "--oidc-client", "company=chargehand");
+    flags.push("--oidc-title", "company=Example Ltd.", "--oidc-provision", "company=example.org");
+    await use(await fresh(flags, { CHARGEHAND_OIDC_SECRET: "company=s3cret&+%:/ü" }));
+  },
+});
 
 /** Signs in on the page of the provider, as who the claims say. */
 async function signInThere(page: Page, claims: object): Promise<void> {
@@ -30,10 +39,8 @@ test("a person signs in by the identity provider, and has no role yet", async ({
   page,
   hand,
   inspect,
-  fresh,
-  others,
+  company: server,
 }) => {
-  const { server, provider } = await withProvider(fresh, others);
   await Admin.of(server);
   await page.goto(`${server.url}/sign-in`);
   await inspect("sign-in-provider");
@@ -46,11 +53,9 @@ test("a person signs in by the identity provider, and has no role yet", async ({
   await page.goto(`${server.url}/device`);
   await expect(page.getByRole("heading", { name: "You have no role yet" })).toBeVisible();
   await inspect("device-no-role");
-  provider.stop();
 });
 
-test("the provider refuses, or knows a person who is not invited", async ({ page, hand, inspect, fresh, others }) => {
-  const { server, provider } = await withProvider(fresh, others);
+test("the provider refuses, or knows a person who is not invited", async ({ page, hand, inspect, company: server }) => {
   await Admin.of(server);
   for (const [claims, says] of [
     [{ deny: true }, "did not sign you in"],
@@ -62,17 +67,14 @@ test("the provider refuses, or knows a person who is not invited", async ({ page
     await expect(page.getByRole("alert")).toContainText(says);
   }
   await inspect("provider-not-invited");
-  provider.stop();
 });
 
 test("a person with a password changes over to the provider, and connects a program by it", async ({
   page,
   hand,
   inspect,
-  fresh,
-  others,
+  company: server,
 }) => {
-  const { server, provider } = await withProvider(fresh, others);
   const admin = await Admin.of(server);
   const person = someone();
   await admin.admit(person);
@@ -99,5 +101,4 @@ test("a person with a password changes over to the provider, and connects a prog
   await expect(page.getByText(person.email)).toBeVisible();
   await hand.press("Allow");
   await expect(page.getByRole("heading", { name: "The program is connected" })).toBeVisible();
-  provider.stop();
 });
