@@ -61,8 +61,12 @@ func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.Execut
 		}
 		f.Root = root.No
 	}
+	most := s.examined
+	if f.Narrowed() && f.Label != nil {
+		most = max(1, most/2) // as many rows that have the label themselves, and as many items of batches that have it
+	}
 	if f.Narrowed() || slices.ContainsFunc(scopes, func(s executionScope) bool { return s.startedBy > 0 }) {
-		if f.Floor, err = s.listFloor(l.r, f, scopes); err != nil {
+		if f.Floor, err = listFloor(l.r, f, scopes, most); err != nil {
 			return nil, floor, err
 		}
 	}
@@ -79,16 +83,16 @@ func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.Execut
 		rows = l.merge(append(rows, more...), &f)
 	}
 	if f.Label != nil && f.Root == 0 {
-		rows, f.Floor, err = l.labelled(f, scopes, rows, s.examined)
+		rows, f.Floor, err = l.labelled(f, scopes, rows, most)
 	}
 	return rows, f.Floor, err
 }
 
 // listFloor is the id behind which a page that looks at rows in vain does not look; zero: it looks at everything.
-func (s *Service) listFloor(r *store.Reader, f store.ExecutionFilter, scopes []executionScope) (floor chargehand.ExecutionID, err error) {
+func listFloor(r *store.Reader, f store.ExecutionFilter, scopes []executionScope, most int) (floor chargehand.ExecutionID, err error) {
 	for _, scope := range scopes {
 		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
-		id, found, err := r.Examined(f, s.examined)
+		id, found, err := r.Examined(f, most)
 		if err != nil {
 			return floor, err
 		}
@@ -136,12 +140,19 @@ func (l *lister[T]) labelled(f store.ExecutionFilter, scopes []executionScope, r
 	if err != nil {
 		return nil, f.Floor, err
 	}
+	// What batches have is merged when there is as much of it as a page has: each time costs a sort of the page.
+	var more []T
+	merge := func() { rows, more = l.merge(append(rows, more...), &f), more[:0] }
 	examined := int64(0)
 	for i, b := range batches {
+		if len(more) >= f.Limit {
+			merge()
+		}
 		if len(rows) >= f.Limit && l.before(&rows[f.Limit-1], b.Last) || bytes.Compare(b.Last[:], f.Floor[:]) < 0 {
-			return rows, f.Floor, nil
+			break
 		}
 		if examined += b.Total; i == maxLabelledBatches || i > 0 && examined > int64(most) {
+			merge()
 			f.Floor = after(b.Last)
 			return l.cutAt(rows, f.Floor), f.Floor, nil
 		}
@@ -156,9 +167,10 @@ func (l *lister[T]) labelled(f store.ExecutionFilter, scopes []executionScope, r
 			if err != nil {
 				return nil, f.Floor, err
 			}
-			rows = l.merge(append(rows, items...), &f)
+			more = append(more, items...)
 		}
 	}
+	merge()
 	return rows, f.Floor, nil
 }
 

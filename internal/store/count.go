@@ -20,7 +20,11 @@ func (r *Reader) ExecutionKeys(f ExecutionFilter) (list []ExecutionKey, err erro
 	if len(statuses) == 0 {
 		return nil, nil
 	}
-	err = r.listColumns(&f, statuses, `e.no, e.id`, func(row Row) {
+	l, no := f.listing(statuses), `e.no`
+	if l.label && l.rest == "" { // the index has all that is asked for
+		l.from, no = `label l`, `l.execution AS no`
+	}
+	err = r.listColumns(&f, l, no+`, e.id`, func(row Row) {
 		key := ExecutionKey{No: row.Int(0)}
 		scanID(row, 1, &key.ID)
 		list = append(list, key)
@@ -47,7 +51,7 @@ func (r *Reader) Failures(f ExecutionFilter) (list []FailedExecution, err error)
 		return nil, nil
 	}
 	const columns = `e.no, e.id, e.workflow, e.error_code, e.error_at, e.error_hash, e.finished_ms`
-	err = r.listColumns(&f, []chargehand.Status{chargehand.Errored}, columns, func(row Row) {
+	err = r.listColumns(&f, f.listing([]chargehand.Status{chargehand.Errored}), columns, func(row Row) {
 		one := FailedExecution{
 			ExecutionKey: ExecutionKey{No: row.Int(0)}, EndedMs: row.Int(6),
 			FailureKind: FailureKind{row.Int(2), FaultMarks{Code: row.Text(3), At: row.Text(4), Hash: row.Int(5)}},
@@ -59,8 +63,7 @@ func (r *Reader) Failures(f ExecutionFilter) (list []FailedExecution, err error)
 }
 
 // listColumns reads some columns of a list.
-func (r *Reader) listColumns(f *ExecutionFilter, statuses []chargehand.Status, columns string, do func(Row)) error {
-	l := f.listing(statuses)
+func (r *Reader) listColumns(f *ExecutionFilter, l *listing, columns string, do func(Row)) error {
 	columns = strings.Replace(columns, `e.id`, l.id, 1)
 	if f.Batch != 0 {
 		columns += `, e.item` // the order

@@ -43,6 +43,7 @@ type listing struct {
 	from   string
 	id     string
 	order  string
+	label  bool // the index is that of labels
 }
 
 func (l *listing) arg(v any) string {
@@ -83,7 +84,7 @@ func (f *ExecutionFilter) listing(statuses []chargehand.Status) *listing {
 	low, high := f.bounds()
 	l.args = []any{f.Account, int64(f.Environment), low, high, int64(f.Limit)}
 	byLabel := f.Batch == 0 && f.Root == 0 && f.Label != nil
-	if byLabel {
+	if l.label = byLabel; byLabel {
 		l.from, l.id = `label l JOIN execution e ON e.no = l.execution`, `l.id AS id`
 		l.common = `l.account = ?1 AND l.environment = ?2 AND l.id >= ?3 AND l.id < ?4`
 	} else {
