@@ -26,16 +26,19 @@ type StreamEvent struct {
 
 // TaskEvent is the start or end of a task. Seq numbers the events of an execution from 1, without gaps.
 type TaskEvent struct {
-	Seq       int64           `json:"seq"`
-	At        time.Time       `json:"at"`
-	TaskSeq   int             `json:"task_seq"` // of the entry in the timeline
-	Name      string          `json:"name"`
-	Reference string          `json:"reference"`
-	Iteration int             `json:"iteration"`
-	Attempt   int             `json:"attempt"`
-	Phase     string          `json:"phase"` // running at the start
-	Error     *ExecutionError `json:"error,omitempty"`
-	Ended     bool            `json:"-"`
+	Seq        int64           `json:"seq"`
+	At         time.Time       `json:"at"`
+	TaskSeq    int             `json:"task_seq"`             // of the entry in the timeline
+	ParentSeq  int             `json:"parent_seq,omitempty"` // TaskSeq of the task that it is a part of; 0: none
+	Name       string          `json:"name"`
+	Kind       string          `json:"kind"`
+	Reference  string          `json:"reference"`
+	Iteration  int             `json:"iteration"`
+	Iterations []int           `json:"iterations"` // the pass of each loop around the task, the outermost first
+	Attempt    int             `json:"attempt"`
+	Phase      string          `json:"phase"` // running at the start
+	Error      *ExecutionError `json:"error,omitempty"`
+	Ended      bool            `json:"-"`
 }
 
 // EventGap says that task events from From to To are not kept any more.

@@ -29,6 +29,7 @@ type TimelineEntry struct {
 	Error      *ExecutionError `json:"error,omitempty"`
 	// ChildExecutionID is the execution of another workflow that the task has started; empty: none.
 	ChildExecutionID string `json:"child_execution_id,omitempty"`
+	LogBytes         int64  `json:"log_bytes,omitempty"` // of text in the log of the execution
 	// DocumentDigest is the SHA-256 of the OpenAPI or AsyncAPI document that the call used; empty: it used none.
 	DocumentDigest string `json:"document_digest,omitempty"`
 	raw

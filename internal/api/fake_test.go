@@ -419,7 +419,7 @@ func (f *fake) followed(send func([]service.StreamEvent) error, events ...servic
 
 func (f *fake) FollowExecution(_ context.Context, _ *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error {
 	topic := service.Topic{Kind: service.TopicExecution, ID: r.Execution}
-	task := &service.TaskEvent{No: r.After + 3, At: time.UnixMilli(1_769_851_800_120), Ended: true, Seq: 2, Name: "pay", Reference: "/do/1/pay", Attempt: 1, Phase: chargehand.Faulted, Error: fixtureFaulted().Error}
+	task := &service.TaskEvent{No: r.After + 3, At: time.UnixMilli(1_769_851_800_120), Ended: true, Seq: 2, Parent: 1, Name: "pay", Kind: "call", Reference: "/do/1/pay", Iterations: []int{2, 5}, Attempt: 1, Phase: chargehand.Faulted, Error: fixtureFaulted().Error}
 	return f.followed(send, service.StreamEvent{Topic: topic, Execution: fixtureFaulted()},
 		service.StreamEvent{Topic: topic, Gap: &service.Gap{From: r.After + 1, To: r.After + 2}}, service.StreamEvent{Topic: topic, Task: task})
 }

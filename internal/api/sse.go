@@ -108,7 +108,7 @@ func (c *call) readTopic(value string) (complaint string) {
 
 const (
 	exampleEvents = "event: execution\ndata: {\"id\":\"01937c5e-8f00-7000-8000-00000000e8ec\",\"status\":\"processing\"}\n\n" +
-		"id: 1\nevent: task.started\ndata: {\"seq\":1,\"at\":\"2026-03-01T12:00:00.000Z\",\"task_seq\":1,\"name\":\"confirm\",\"reference\":\"/do/0/confirm\",\"iteration\":0,\"attempt\":1,\"phase\":\"running\"}\n\n"
+		"id: 1\nevent: task.started\ndata: {\"seq\":1,\"at\":\"2026-03-01T12:00:00.000Z\",\"task_seq\":1,\"name\":\"confirm\",\"kind\":\"call\",\"reference\":\"/do/0/confirm\",\"iteration\":0,\"iterations\":[],\"attempt\":1,\"phase\":\"running\"}\n\n"
 	exampleBatchEvents = "event: batch\ndata: {\"id\":\"01937c5e-8f00-7000-8000-00000000ba7c\",\"status\":\"running\",\"total\":100,\"completed\":12}\n\n"
 	exampleStream      = "event: execution\ndata: {\"topic\":\"execution:01937c5e-8f00-7000-8000-00000000e8ec\",\"execution\":{\"status\":\"processing\"}}\n\n"
 )
@@ -158,15 +158,18 @@ func streamEndpoints() []endpoint {
 // What the data of the events look like.
 type (
 	taskEventView struct {
-		Seq       int64           `json:"seq"`
-		At        moment          `json:"at"`
-		TaskSeq   int64           `json:"task_seq"`
-		Name      string          `json:"name"`
-		Reference string          `json:"reference"`
-		Iteration int             `json:"iteration"`
-		Attempt   int             `json:"attempt"`
-		Phase     string          `json:"phase"`
-		Error     *executionError `json:"error,omitempty"`
+		Seq        int64           `json:"seq"`
+		At         moment          `json:"at"`
+		TaskSeq    int64           `json:"task_seq"`
+		Parent     int64           `json:"parent_seq,omitempty"`
+		Name       string          `json:"name"`
+		Kind       string          `json:"kind"`
+		Reference  string          `json:"reference"`
+		Iteration  int             `json:"iteration"`
+		Iterations []int           `json:"iterations"`
+		Attempt    int             `json:"attempt"`
+		Phase      string          `json:"phase"`
+		Error      *executionError `json:"error,omitempty"`
 	}
 	gapView struct {
 		From int64 `json:"from"`
@@ -289,10 +292,12 @@ func appendEvent(text []byte, e *service.StreamEvent, topics bool) ([]byte, erro
 		if e.Task.Ended {
 			name = "task.ended"
 		}
-		return appendNumbered(text, name, e.Task.No, taskEventView{
-			Seq: e.Task.No, At: at(e.Task.At), TaskSeq: e.Task.Seq, Name: e.Task.Name, Reference: e.Task.Reference,
-			Iteration: e.Task.Iteration, Attempt: e.Task.Attempt, Phase: e.Task.Phase.String(), Error: viewExecutionError(e.Task.Error),
-		})
+		v := taskEventView{
+			Seq: e.Task.No, At: at(e.Task.At), TaskSeq: e.Task.Seq, Parent: e.Task.Parent, Name: e.Task.Name, Kind: e.Task.Kind,
+			Reference: e.Task.Reference, Attempt: e.Task.Attempt, Phase: e.Task.Phase.String(), Error: viewExecutionError(e.Task.Error),
+		}
+		v.Iteration, v.Iterations = viewIterations(e.Task.Iterations)
+		return appendNumbered(text, name, e.Task.No, v)
 	case e.Gap != nil:
 		return appendNumbered(text, "gap", e.Gap.To, gapView{e.Gap.From, e.Gap.To})
 	}

@@ -32,6 +32,7 @@ type timelineEntry struct {
 	Output     json.RawMessage         `json:"output,omitempty"`
 	Error      *executionError         `json:"error,omitempty"`
 	Files      []result                `json:"files,omitempty" nullable:"false"`
+	LogBytes   int64                   `json:"log_bytes,omitempty" minimum:"1" doc:"Size of the text that the task has in the log of the execution; left out: none."`
 	Document   string                  `json:"document_digest,omitempty" doc:"Digest, sha256:<hex>, of the OpenAPI or AsyncAPI document that the call used."`
 }
 
@@ -215,15 +216,12 @@ func (c *call) getTimeline() error {
 
 func viewTimelineEntry(e *service.TimelineEntry) timelineEntry {
 	v := timelineEntry{
-		Seq: e.Seq, Parent: e.Parent, Name: e.Name, Kind: e.Kind, Reference: e.Reference, Iterations: e.Iterations,
+		Seq: e.Seq, Parent: e.Parent, Name: e.Name, Kind: e.Kind, Reference: e.Reference,
 		Attempt: e.Attempt, Phase: e.Phase.String(), StartedAt: at(e.StartedAt), FinishedAt: at(e.FinishedAt), Input: e.Input, Output: e.Output,
 		Error: viewExecutionError(e.Error), Files: viewResults(e.Files), Document: e.Document,
 	}
-	if n := len(e.Iterations); n > 0 {
-		v.Iteration = e.Iterations[n-1]
-	} else {
-		v.Iterations = []int{}
-	}
+	v.Iteration, v.Iterations = viewIterations(e.Iterations)
+	v.LogBytes = e.LogBytes
 	if w := e.WaitingFor; w != nil {
 		v.WaitingFor = &taskWait{Kind: w.Kind, Until: at(w.Until), Filter: w.Filter}
 	}
@@ -231,6 +229,14 @@ func viewTimelineEntry(e *service.TimelineEntry) timelineEntry {
 		v.Child = &e.Child
 	}
 	return v
+}
+
+// viewIterations are the pass of the innermost loop around a task, 0 outside of loops, and that of each.
+func viewIterations(all []int) (innermost int, each []int) {
+	if len(all) == 0 {
+		return 0, []int{}
+	}
+	return all[len(all)-1], all
 }
 
 func (c *call) getProgress() error {

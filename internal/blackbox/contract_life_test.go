@@ -238,7 +238,7 @@ func testRetry(t *testing.T, s *server) {
 var entryOfTimeline = shape{
 	"seq": isCount, "name": isText, "reference": isText, "iteration": isCount, "attempt": isCount, "phase": executionPhase,
 	"started_at": isMoment, "finished_at?": isMoment, "input?": isAny, "output?": isAny, "error?": isObject, "files?": isList,
-	"parent_seq?": isCount, "kind": isText, "iterations": isList, "waiting_for?": isObject, "child_execution_id?": isText,
+	"parent_seq?": isCount, "kind": isText, "iterations": isList, "waiting_for?": isObject, "child_execution_id?": isText, "log_bytes?": isCount,
 }
 
 // testTimeline: one entry per task that started, composite ones too, by seq.

@@ -44,6 +44,7 @@ func ReadTimelineEnd(r *store.Reader, no int64) (t StoredTimeline, err error) {
 type Timeline struct {
 	Records   []machine.Record // by Seq
 	Truncated bool             // some are missing: only the newest are kept, or a chunk cannot be opened
+	Moving    bool             // some may be on their way to the database: what is missing now may be there later
 
 	known  [2]value.Value // input and output of the execution, to which records refer
 	loaded [2]bool

@@ -246,6 +246,7 @@ type fakeEngine struct {
 	lines   []machine.Entry
 	plan    *plan.Plan
 	cut     bool
+	moving  bool          // a part of the timeline is on its way to the database
 	waiting chan struct{} // gets a value when a request starts to watch; may be nil
 	tells   bool          // Follow tells of changes
 	follows map[*func()][16]byte
@@ -479,7 +480,7 @@ func (f *fakeEngine) Timeline(context.Context, int64) (*engine.Timeline, error) 
 	f.read.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return &engine.Timeline{Records: machine.RecordsOf(f.lines), Truncated: f.cut}, nil
+	return &engine.Timeline{Records: machine.RecordsOf(f.lines), Truncated: f.cut, Moving: f.moving}, nil
 }
 
 func (f *fakeEngine) Progress(context.Context, int64) (*engine.Progress, error) {

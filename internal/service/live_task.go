@@ -117,7 +117,7 @@ func (h *live) readTasks(t *topic, final bool) {
 }
 
 // taskEvents reads all task events that are kept of an execution, by number. Where some are missing there is a gap,
-// if they will not be there later: final says that the execution had ended before.
+// unless they may be there later. final says that the execution had ended before, so nothing comes later.
 func (s *Service) taskEvents(ctx context.Context, no int64, final bool) ([]taskEvent, error) {
 	timeline, err := s.engine.Timeline(ctx, no)
 	if err != nil {
@@ -135,13 +135,13 @@ func (s *Service) taskEvents(ctx context.Context, no int64, final bool) ([]taskE
 		}
 	}
 	slices.SortFunc(numbered, func(a, b taskEvent) int { return int(a.to - b.to) })
-	lost := final || len(entries) >= engine.TimelineEntries
+	lost := final || !timeline.Moving
 	list := make([]taskEvent, 0, len(numbered))
 	var last int64
 	for _, e := range numbered {
 		if e.from > last+1 {
 			if !lost {
-				break // the process that knows them does not answer now
+				break // the next reading has them, or knows that they are lost
 			}
 			list = append(list, taskEvent{from: last + 1, to: e.from - 1})
 		}
@@ -152,8 +152,8 @@ func (s *Service) taskEvents(ctx context.Context, no int64, final bool) ([]taskE
 
 func taskEventOf(e *machine.Record, ended bool) taskEvent {
 	t := &TaskEvent{
-		No: int64(e.StartedNo), At: atMs(e.StartedMs), Seq: int64(e.Seq), Name: e.Name, Reference: e.Reference,
-		Iteration: e.Iteration(), Attempt: e.Attempt, Phase: openPhase,
+		No: int64(e.StartedNo), At: atMs(e.StartedMs), Seq: int64(e.Seq), Parent: int64(e.Parent),
+		Name: e.Name, Kind: e.Kind().String(), Reference: e.Reference, Iterations: e.Iterations, Attempt: e.Attempt, Phase: openPhase,
 	}
 	if ended {
 		t.No, t.At, t.Ended, t.Phase = int64(e.EndedNo), atMs(e.EndedMs), true, e.Phase

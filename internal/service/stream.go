@@ -42,16 +42,18 @@ type StreamEvent struct {
 
 // TaskEvent is the start or the end of a task. It is shared by all readers.
 type TaskEvent struct {
-	No        int64 // numbers the starts and ends of an execution from 1, without gaps
-	At        time.Time
-	Ended     bool
-	Seq       int64 // of the entry in the timeline
-	Name      string
-	Reference string // JSON pointer of the task (T2)
-	Iteration int
-	Attempt   int
-	Phase     chargehand.Phase // running at the start
-	Error     *ExecutionError  // of a task that faulted
+	No         int64 // numbers the starts and ends of an execution from 1, without gaps
+	At         time.Time
+	Ended      bool
+	Seq        int64 // of the entry in the timeline
+	Parent     int64 // Seq of the task that it is a part of; 0: none
+	Name       string
+	Kind       string // keyword of the task
+	Reference  string // JSON pointer of the task (T2)
+	Iterations []int  // the index in each loop around the task, the outermost first; never changed
+	Attempt    int
+	Phase      chargehand.Phase // running at the start
+	Error      *ExecutionError  // of a task that faulted
 }
 
 // Gap says that the task events with numbers from From to To are not kept any more.

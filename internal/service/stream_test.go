@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -89,12 +92,27 @@ func (r *reader) wantEnd(reason string) {
 
 // entry is a task with the numbers of its start and end; 0: it has not ended.
 func entry(name string, seq, started, ended int) machine.Entry {
-	e := machine.Entry{Seq: seq, Name: name, Reference: "/do/0/" + name, Attempt: 1, Phase: chargehand.Running, StartedMs: 1, StartedNo: started}
+	e := startedTask()
+	e.Seq, e.Name, e.Reference, e.Attempt, e.Phase, e.StartedMs, e.StartedNo = seq, name, "/do/0/"+name, 1, chargehand.Running, 1, started
 	if ended > 0 {
 		e.EndedMs, e.EndedNo, e.Phase = 2, ended, chargehand.Completed
 	}
 	return e
 }
+
+// startedTask is the entry of a task that waits.
+var startedTask = sync.OnceValue(func() machine.Entry {
+	doc, problems := dsl.Parse(definition("one", "1.0.0"))
+	if problems.HasErrors() {
+		panic(problems)
+	}
+	p, _ := plan.Compile(doc, plan.Options{})
+	m := machine.New(p, machine.Identity{Execution: chargehand.ExecutionID{1}})
+	m.Apply(machine.Event{Kind: machine.Started, TimeMs: 1, Output: map[string]any{}})
+	e := m.Timeline()[0]
+	e.Wait, e.Input = nil, nil
+	return e
+})
 
 func telling(fx *fixture) *fixture {
 	fx.engine.tells = true
@@ -367,7 +385,7 @@ func TestLargeTaskEvents(t *testing.T) {
 	}
 }
 
-// TestTaskEvents: what is not known now is waited for, and what is not kept is a gap.
+// TestTaskEvents: what may be on its way is waited for, and what is lost is a gap, also while the execution runs.
 func TestTaskEvents(t *testing.T) {
 	many := func(n, from int) (lines []machine.Entry) {
 		for seq := from; seq < from+n; seq++ {
@@ -376,19 +394,23 @@ func TestTaskEvents(t *testing.T) {
 		return lines
 	}
 	for _, test := range []struct {
-		name  string
-		lines []machine.Entry
-		final bool
-		want  string
+		name   string
+		lines  []machine.Entry
+		final  bool
+		moving bool
+		want   string
 	}{
-		{"none", nil, true, ""},
-		{"whole", many(2, 1), false, "1 2 3 4"},
-		{"an open one is not known now", []machine.Entry{entry("b", 2, 2, 3), entry("c", 3, 4, 0)}, false, ""},
-		{"it will never be", []machine.Entry{entry("b", 2, 2, 3), entry("c", 3, 5, 0)}, true, "1-1 2 3 4-4 5"},
+		{"none", nil, true, false, ""},
+		{"whole", many(2, 1), false, false, "1 2 3 4"},
+		{"the first is on its way", []machine.Entry{entry("b", 2, 2, 3), entry("c", 3, 4, 0)}, false, true, ""},
+		{"one between is on its way", []machine.Entry{entry("b", 1, 1, 2), entry("c", 3, 4, 0)}, false, true, "1 2"},
+		{"some are lost, and it continues", []machine.Entry{entry("b", 2, 2, 3), entry("c", 3, 5, 0)}, false, false, "1-1 2 3 4-4 5"},
+		{"some are lost, and it has ended", []machine.Entry{entry("b", 2, 2, 3), entry("c", 3, 5, 0)}, true, false, "1-1 2 3 4-4 5"},
+		{"it has ended meanwhile", []machine.Entry{entry("b", 2, 2, 3), entry("c", 3, 5, 0)}, true, true, "1-1 2 3 4-4 5"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fx := newFixture(t)
-			fx.engine.lines = test.lines
+			fx.engine.lines, fx.engine.moving = test.lines, test.moving
 			list, err := fx.taskEvents(t.Context(), 1, test.final)
 			if err != nil {
 				t.Fatal(err)

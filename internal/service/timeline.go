@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
+	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -32,6 +33,7 @@ type TimelineEntry struct {
 	Output     []byte                 // JSON; nil in a summary and unless the task has completed
 	Error      *ExecutionError
 	Files      []Result
+	LogBytes   int64  // of text in the log of the execution
 	Document   string // digest of the API document that the call used; empty: none
 }
 
@@ -92,7 +94,11 @@ func (s *Service) Timeline(ctx context.Context, p *Principal, list ListTimeline)
 				return err
 			}
 		}
-		return nil
+		logged, err := runlog.TaskBytes(r, row.No)
+		for i := range page.Data {
+			page.Data[i].LogBytes = logged[page.Data[i].Seq]
+		}
+		return err
 	})
 	return page, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -56,13 +57,22 @@ func TestTimeline(t *testing.T) {
 	}
 	fx.engine.lines[4].Phase, fx.engine.lines[4].Fault = chargehand.Faulted, &machine.Fault{Type: machine.ErrRuntime, Status: 500}
 	fx.engine.lines[0].Files = []machine.File{{ID: newID[chargehand.FileID](1).String(), Name: "a.txt", MediaType: "text/plain", Size: 2, Digest: "sha256:" + strings.Repeat("ab", 32)}}
+	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+		row, err := tx.FindExecution(e.ID)
+		if err != nil {
+			return err
+		}
+		return tx.AppendLog(&store.LogSegment{Execution: row.No, Lines: 2, Bytes: 30, Tasks: []byte{3, 20, 6, 10}, Data: store.Payload{Inline: []byte("x")}})
+	}); err != nil {
+		t.Fatal(err)
+	}
 	list := ListTimeline{Workflow: flow.ID, Execution: e.ID, Limit: 2, View: view}
 	page, err := fx.Timeline(t.Context(), fx.p, list)
 	if err != nil || len(page.Data) != 2 || page.Next != 4 || !page.Truncated {
 		t.Fatalf("first page is %+v, %v", page, err)
 	}
 	first := page.Data[0]
-	if first.Seq != 3 || string(first.Input) != `{"i":0}` || string(first.Output) != "null" || first.FinishedAt.Sub(first.StartedAt) != time.Millisecond || first.Kind != "wait" {
+	if first.Seq != 3 || string(first.Input) != `{"i":0}` || string(first.Output) != "null" || first.FinishedAt.Sub(first.StartedAt) != time.Millisecond || first.Kind != "wait" || first.LogBytes != 20 || page.Data[1].LogBytes != 0 {
 		t.Errorf("entry is %+v", first)
 	}
 	if f := first.Files[0]; f.Filename != "a.txt" || f.SHA256 != strings.Repeat("ab", 32) || !strings.HasPrefix(f.URL, "https://example.com/api/v1/files/") {

@@ -117,12 +117,12 @@ func TestServerRequeue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var data []byte
-	if err := v.Get(&data); err != nil {
+	var live liveTimeline
+	if err := v.Get(&live); err != nil {
 		t.Fatal(err)
 	}
-	entries, _, err := machine.DecodeTimeline(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), data, 1)
-	if err != nil || len(entries) != 2 || entries[1].Name != "a" || entries[1].Phase != chargehand.Running {
+	entries, _, err := machine.DecodeTimeline(compile(t, "do: [{s: {set: '${ 1 }'}}, {a: "+get+"}]"), live.Entries, 1)
+	if err != nil || live.Moving || len(entries) != 2 || entries[1].Name != "a" || entries[1].Phase != chargehand.Running {
 		t.Errorf("the timeline is %v, %v", entries, err)
 	}
 	b.startWorker(defaultLimits())

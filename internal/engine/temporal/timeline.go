@@ -1,8 +1,10 @@
 package temporal
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -29,24 +31,30 @@ const (
 // the others are stored.
 func (e *Engine) Timeline(ctx context.Context, executionNo int64) (*engine.Timeline, error) {
 	var before, now engine.StoredTimeline
-	var live []byte
+	var live liveTimeline
+	matches := false
 	err := e.record(ctx, executionNo, engine.ReadTimeline, &before)
-	for tries := 0; err == nil && tries < maxAsked; tries++ {
+	for tries := 0; err == nil && !matches && tries < maxAsked; tries++ {
 		live = e.liveTimeline(ctx, &before.Row)
 		// Entries move from the workflow to the database: both must be of one time.
-		if err = e.record(ctx, executionNo, engine.ReadTimeline, &now); err != nil || len(now.Chunks) == len(before.Chunks) {
-			break
+		if err = e.record(ctx, executionNo, engine.ReadTimeline, &now); err == nil {
+			matches = slices.EqualFunc(now.Chunks, before.Chunks, bytes.Equal)
+			before = now
 		}
-		before = now
 	}
 	if err != nil || now.Row.State != store.StateEnded && !now.Row.State.Begun() {
 		return &engine.Timeline{}, err
 	}
-	p, secrets, err := e.completeTimeline(ctx, &now, live)
+	p, secrets, err := e.completeTimeline(ctx, &now, live.Entries)
 	if err != nil {
 		return nil, err
 	}
-	return now.Timeline(e.config.Blobs, e.log, p, secrets, nil)
+	timeline, err := now.Timeline(e.config.Blobs, e.log, p, secrets, nil)
+	if err == nil {
+		// The chunks alone lack nothing in between, so what a workflow does not tell leaves no hole.
+		timeline.Moving = live.Moving || !matches
+	}
+	return timeline, err
 }
 
 // Progress implements engine.Engine. The workflow of a running execution counts all that has started; if it does not
@@ -57,7 +65,7 @@ func (e *Engine) Progress(ctx context.Context, executionNo int64) (*engine.Progr
 	if err != nil || now.Row.State != store.StateEnded && !now.Row.State.Begun() {
 		return &engine.Progress{}, err
 	}
-	live := e.liveTimeline(ctx, &now.Row)
+	live := e.liveTimeline(ctx, &now.Row).Entries
 	if live == nil { // it may have ended meanwhile
 		err = e.record(ctx, executionNo, engine.ReadTimelineEnd, &now)
 	}
@@ -121,21 +129,20 @@ func (e *Engine) record(
 	})
 }
 
-// liveTimeline asks the workflow of an execution that continues. Nil: no one answers.
-func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) []byte {
+// liveTimeline asks the workflow of an execution that continues. Without entries: no one answers.
+func (e *Engine) liveTimeline(ctx context.Context, row *store.Execution) (live liveTimeline) {
 	if !row.State.Begun() {
-		return nil
+		return live
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	answer, err := e.config.Client.QueryWorkflow(ctx, row.ID.String(), "", timelineQuery)
-	var entries []byte
 	if err == nil {
-		err = answer.Get(&entries)
+		err = answer.Get(&live)
 	}
 	if err != nil {
 		e.log.Debug("a workflow does not tell its timeline", "execution", row.ID, "error", err)
-		return nil
+		return liveTimeline{}
 	}
-	return entries
+	return live
 }

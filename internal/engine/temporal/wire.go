@@ -179,6 +179,12 @@ type stateAnswer struct {
 	Final   bool `json:"final"` // the row has ended: cancelled, and the signal is on its way
 }
 
+// liveTimeline is the answer to the query for the timeline.
+type liveTimeline struct {
+	Entries []byte `json:"entries"` // that no chunk holds, as a chunk
+	Moving  bool   `json:"moving"`  // a chunk is on its way to the database: neither may have its entries now
+}
+
 // chunk is the argument of the activity that stores timeline entries (machine.EncodeTimeline).
 type chunk struct {
 	Execution chargehand.ExecutionID `json:"execution"`

@@ -294,7 +294,9 @@ func (r *run) pause() {
 	}
 }
 
-// timeline answers the query: the entries that no chunk holds yet, as a chunk.
-func (r *run) timeline() ([]byte, error) {
-	return r.secrets.EncodeTimeline(r.machine.Timeline(), r.machine.Tally(), r.input), nil
+// timeline answers the query.
+func (r *run) timeline() (liveTimeline, error) {
+	return liveTimeline{
+		Entries: r.secrets.EncodeTimeline(r.machine.Timeline(), r.machine.Tally(), r.input), Moving: r.drain.chunking != nil,
+	}, nil
 }
