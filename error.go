@@ -99,6 +99,7 @@ const (
 	CodeDefinitionInvalid    Code = "definition_invalid"
 	CodeExpressionInvalid    Code = "expression_invalid"
 	CodeExpressionFailed     Code = "expression_failed"
+	CodeTaskNotRetryable     Code = "task_not_retryable"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 
 	// Of the device grant (RFC 8628), 400.

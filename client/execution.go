@@ -204,6 +204,7 @@ func (c *Client) DeleteExecution(ctx context.Context, workflow, id string) error
 type RetryOptions struct {
 	Input   json.RawMessage // an object; nil: that of the execution
 	Version string          // "published", "same" or a version; empty: the revision of the execution
+	From    string          // reference of the task that it begins with; empty: the first. Not together with Input
 	Wait    time.Duration   // at most 60 s
 }
 
@@ -212,7 +213,8 @@ func (c *Client) RetryExecution(ctx context.Context, workflow, id string, o Retr
 	body := struct {
 		Input   json.RawMessage `json:"input,omitempty"`
 		Version string          `json:"version,omitempty"`
-	}{o.Input, o.Version}
+		From    string          `json:"from,omitempty"`
+	}{o.Input, o.Version, o.From}
 	var e Execution
 	return &e, c.do(ctx, call{
 		method: http.MethodPost, path: execution(workflow, id) + "/retry", query: waitQuery(nil, o.Wait), body: body, idempotent: true, into: &e,

@@ -138,6 +138,9 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The expression cannot be read. The entry in errors gives line and column within it."},
 	chargehand.CodeExpressionFailed: {http.StatusUnprocessableEntity, "The expression failed",
 		"The expression has no value for this input. The detail says why."},
+	chargehand.CodeTaskNotRetryable: {http.StatusUnprocessableEntity, "The retry cannot begin with this task",
+		"A retry can begin with a task of the definition's own list that the execution has begun, if the data that the task began with were kept. " +
+			"The entry in errors says what is wrong."},
 	chargehand.CodeIdempotencyKeyReused: {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request",
 		"The same Idempotency-Key was sent before with a different body. Use a new key for a new request."},
 

@@ -103,6 +103,7 @@ type (
 	retryBody struct {
 		Input   map[string]any    `json:"input,omitempty" doc:"Another input; must match the workflow's input_schema if it has one. Missing: the input of the execution."`
 		Version string            `json:"version,omitempty" doc:"What it runs: published (what a start would run now), same (the revision of the execution, which is the default), or a version, whose newest revision it runs."`
+		From    string            `json:"from,omitempty" format:"json-pointer" doc:"Reference of a task of the definition's own list that the execution has begun, such as /do/1/pay: the retry begins there, with the data that the task began with last. Not together with input. Missing: it begins with the first task."`
 		Labels  map[string]string `json:"labels,omitempty" nullable:"false" doc:"Labels in place of those of the execution."`
 	}
 	cancelBody struct {
@@ -217,8 +218,8 @@ func executionEndpoints() []endpoint {
 			parameters: []*parameter{waitParameter, preferParameter, idempotencyParameter},
 			answers:    []answer{{status: 201, about: "Execution created", view: retriedExecution{}, headers: created}},
 			problems: []chargehand.Code{
-				chargehand.CodeStateConflict, chargehand.CodeVersionNotFound, chargehand.CodeInputInvalid, chargehand.CodeQueueFull,
-				chargehand.CodeQuotaExceeded, chargehand.CodeStorageReserve,
+				chargehand.CodeStateConflict, chargehand.CodeVersionNotFound, chargehand.CodeInputInvalid, chargehand.CodeTaskNotRetryable,
+				chargehand.CodeQueueFull, chargehand.CodeQuotaExceeded, chargehand.CodeStorageReserve,
 			},
 			audits: []audit.Action{audit.ExecutionRetried},
 			change: "execution retried",

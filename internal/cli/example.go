@@ -41,6 +41,7 @@ var commandExamples = map[string]string{
 	"chargehand executions suspend": `  chargehand executions suspend 5065ba04`,
 	"chargehand executions retry": `  chargehand executions retry 5065ba04
   chargehand executions retry 5065ba04 --version published --wait
+  chargehand executions retry 5065ba04 --from /do/1/pay
   chargehand executions retry 5065ba04 --input '{"order": 17}' --version 1.0.0`,
 	"chargehand batches list": `  chargehand batches list
   chargehand batches list examples/enrich-order

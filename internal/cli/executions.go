@@ -322,10 +322,10 @@ func (c *connection) changeExecution(change func(*client.Client, context.Context
 }
 
 func (c *connection) executionsRetry() *cobra.Command {
-	var input, version string
+	var input, version, from string
 	var wait bool
 	cmd := c.verb("retry EXECUTION", "Run an execution again, with the same or another input", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, old *client.Execution) error {
-		o := client.RetryOptions{Version: version}
+		o := client.RetryOptions{Version: version, From: from}
 		if input != "" {
 			given, err := c.readInput(input)
 			if err != nil {
@@ -352,7 +352,12 @@ func (c *connection) executionsRetry() *cobra.Command {
 
 It runs the same revision of the workflow that the first one ran, also if the definition was changed since:
 then a message says so. With --version published it runs what a start would run now, with --version and a version the
-newest revision of that version.`
+newest revision of that version.
+
+With --from it begins with that task, with the data that the task began with last, so that the tasks before it do not
+run again: their outputs are kept. The task is one of the definition's own list, by its reference, which
+executions timeline shows.`
+	cmd.Flags().StringVar(&from, "from", "", "reference of the task to begin with, such as /do/1/pay")
 	cmd.Flags().StringVar(&input, "input", "", "another input: JSON, @FILE, or - for standard input")
 	cmd.Flags().StringVar(&version, "version", "", "published, same, or a version, whose newest revision it runs")
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow it to its end")

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -35,8 +36,10 @@ type Start struct {
 	Row   store.Execution
 	Plan  *plan.Plan
 	Input value.Value // parsed Row.Input; {} where no input was given (T16)
-	// Files are those that the execution is given: Input names them, and its starter may read them. InTx writes
-	// their use.
+	// Position is the task that the execution begins with; nil: the first.
+	Position *machine.Position
+	// Files are those that the execution is given: Input or the data of Position name them, and its starter may read
+	// them. InTx writes their use.
 	Files []chargehand.FileID
 	// InTx runs in the transaction that accepts the execution, after its row is written
 	// (idempotency); its error undoes the acceptance and is returned.

@@ -379,6 +379,9 @@ func (s *Secrets) RedactEntries(entries []machine.Entry) []machine.Entry {
 	for i := range redacted {
 		e := &redacted[i]
 		e.Input, e.Output, e.Fault = r.Value(e.Input), r.Value(e.Output), s.RedactFault(e.Fault)
+		if d := e.Data; d != nil && (r.Changes(d.Input) || r.Changes(d.Context)) {
+			e.Data = &machine.TaskData{Lost: true} // without its secrets it would begin with other data
+		}
 		if w := e.Wait; w != nil && w.Filter != "" {
 			e.Wait = &machine.Wait{Kind: w.Kind, UntilMs: w.UntilMs, Filter: r.Text(w.Filter)}
 		}

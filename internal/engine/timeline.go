@@ -53,17 +53,25 @@ type Timeline struct {
 
 // Values are the input and the output of a record as JSON.
 func (t *Timeline) Values(ctx context.Context, r *machine.Record) (input, output []byte, err error) {
-	for n := range t.known {
-		if t.loaded[n] || !r.UsesKnown(n) {
-			continue
-		}
-		if t.known[n], err = t.load(ctx, n); err != nil {
-			return nil, nil, err
-		}
-		t.loaded[n] = true
+	if err := t.loadKnown(ctx, r.UsesKnown); err != nil {
+		return nil, nil, err
 	}
 	input, output = r.Values(t.known[:]...)
 	return input, output, nil
+}
+
+// loadKnown reads the values of the execution itself that are needed.
+func (t *Timeline) loadKnown(ctx context.Context, needed func(number int) bool) (err error) {
+	for n := range t.known {
+		if t.loaded[n] || !needed(n) {
+			continue
+		}
+		if t.known[n], err = t.load(ctx, n); err != nil {
+			return err
+		}
+		t.loaded[n] = true
+	}
+	return nil
 }
 
 // Progress counts the tasks of an execution.

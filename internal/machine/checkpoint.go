@@ -28,6 +28,10 @@ func (m *Machine) Checkpoint() []byte {
 		w.value("lifecycle", m.lifecycle.value())
 	}
 	w.value("input", m.input)
+	if p := m.position; p != nil {
+		w.text("position", p.Task)
+		w.taskData(&p.TaskData)
+	}
 	w.integer("command", int(m.lastCommand))
 	w.integer("seq", m.lastSeq)
 	w.integer("happened", m.happened)
@@ -282,6 +286,10 @@ func (w *checkpointWriter) trace(m *Machine) {
 		w.value("output", e.Output)
 		w.fault("fault", e.Fault)
 		w.files("files", e.Files)
+		if e.Data != nil {
+			w.flag("begun", true)
+			w.taskData(e.Data)
+		}
 		w.text("document", e.Document)
 		if e.Child != (chargehand.ExecutionID{}) {
 			w.text("child", e.Child.String())
@@ -291,6 +299,11 @@ func (w *checkpointWriter) trace(m *Machine) {
 	})
 	w.integer("trace_bytes", m.trace.bytes)
 	w.tally(&m.trace.tally)
+}
+
+func (w *checkpointWriter) taskData(d *TaskData) {
+	w.value("raw", d.Input)
+	w.value("context", d.Context)
 }
 
 func (w *checkpointWriter) fault(name string, f *Fault) {

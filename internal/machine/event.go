@@ -44,6 +44,9 @@ const (
 	SuspendRequested EventKind = 10
 	// ResumeRequested ends a suspension: what has happened meanwhile is delivered now.
 	ResumeRequested EventKind = 11
+	// Positioned comes before Started: the execution begins with the top-level task with the pointer Detail. Output
+	// has its raw `input`, and the `context` (Position).
+	Positioned EventKind = 12
 )
 
 // Event is what happened to an execution. The engine makes it durable before it carries out

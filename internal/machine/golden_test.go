@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 //	input      the input as JSON; without it {}
 //	events     one event per line: what, +milliseconds since the event before, and
 //	             start | continue | fire ID | interrupt ID | cancel [reason]
+//	             position REFERENCE JSON (input and context)
 //	             suspend [ID of an activity that has not begun]… | resume
 //	             event ID NUMBER JSON | progress ID NUMBER JSON
 //	             end ID [JSON] | fail ID JSON | file ID NAME
@@ -196,6 +197,9 @@ func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
 		if input := g.get("input"); input != "" {
 			ev.Output = parseJSON(t, input)
 		}
+	case "position":
+		reference, data, _ := strings.Cut(rest, " ")
+		ev.Kind, ev.Detail, ev.Output = Positioned, reference, parseJSON(t, data)
 	case "continue":
 		ev.Kind = Continued
 	case "end":
@@ -564,9 +568,11 @@ func valued(t testing.TB, records []Record, known ...value.Value) []Entry {
 		var err, bad error
 		entries[i].Input, err = value.Parse(input, storedLimits)
 		entries[i].Output, bad = value.Parse(output, storedLimits)
-		if err != nil || bad != nil {
-			t.Fatalf("values of entry %d: %v, %v", i, err, bad)
+		data, worse := records[i].TaskData(known...)
+		if err != nil || bad != nil || worse != nil {
+			t.Fatalf("values of entry %d: %v, %v, %v", i, err, bad, worse)
 		}
+		entries[i].Data = data
 	}
 	return entries
 }
@@ -574,7 +580,11 @@ func valued(t testing.TB, records []Record, known ...value.Value) []Entry {
 func entriesText(entries []Entry) string {
 	var b strings.Builder
 	for _, e := range entries {
-		fmt.Fprintf(&b, "%s\n", entryText(e))
+		fmt.Fprintf(&b, "%s", entryText(e))
+		if d := e.Data; d != nil {
+			fmt.Fprintf(&b, " began with %s and %s, lost %v", value.Marshal(d.Input), value.Marshal(d.Context), d.Lost)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

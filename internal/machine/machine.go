@@ -78,6 +78,8 @@ type Machine struct {
 	suspended bool
 	held      []Event // that have happened since the suspension
 
+	position *Position // until the first task has begun; nil: it begins with the first
+
 	lifecycle *Lifecycle // nil: no lifecycle events
 
 	trace timeline
@@ -171,9 +173,9 @@ func (m *Machine) advanceClock(timeMs int64) { m.nowMs = max(m.nowMs, timeMs) }
 // expects tells what may come before and after the start.
 func (m *Machine) expects(k EventKind) bool {
 	if m.phase == chargehand.Pending {
-		return k == Started || k == CancelRequested || k == SuspendRequested || k == ResumeRequested
+		return k == Started || k == CancelRequested || k == SuspendRequested || k == ResumeRequested || k == Positioned
 	}
-	return k != Started
+	return k != Started && k != Positioned
 }
 
 func (m *Machine) deliver(ev Event) {
@@ -201,6 +203,8 @@ func (m *Machine) deliver(ev Event) {
 			m.resetSteps()
 			m.enqueue(m.timerFired(p))
 		}
+	case Positioned:
+		m.position = PositionOf(ev)
 	case CancelRequested:
 		m.cancel(ev.Detail)
 	case SuspendRequested:

@@ -143,6 +143,9 @@ func (r *restorer) machine(id Identity, top object) *Machine {
 	m.input = r.value(top, "input")
 	m.lastCommand, m.lastSeq = CommandID(top.integer("command")), top.integer("seq")
 	m.happened = top.integer("happened")
+	if task := top.text("position"); task != "" {
+		m.position = &Position{Task: task, TaskData: *r.taskData(top)}
+	}
 	m.yield = CommandID(top.integer("yield"))
 	m.suspended = top.flag("suspended")
 	m.sliceSteps, m.pureSteps = top.integer("slice_steps"), top.integer("pure_steps")
@@ -196,6 +199,9 @@ func (r *restorer) entry(m *Machine, o object) {
 		Fault: r.fault(o, "fault"), Files: r.files(o, "files"), Document: o.text("document"),
 		task: element(r.bad, r.plan.Tasks, o.integer("task")), fresh: !o.flag("taken"),
 	}
+	if o.flag("begun") {
+		e.Data = r.taskData(o)
+	}
 	if text := o.text("child"); text != "" {
 		e.Child = r.childID(text)
 	}
@@ -207,6 +213,10 @@ func (r *restorer) entry(m *Machine, o object) {
 	if e.fresh {
 		m.trace.changed = append(m.trace.changed, e)
 	}
+}
+
+func (r *restorer) taskData(o object) *TaskData {
+	return &TaskData{Input: r.value(o, "raw"), Context: r.value(o, "context")}
 }
 
 func (r *restorer) node(m *Machine, o object) {

@@ -139,7 +139,13 @@ func (m *Machine) start(input value.Value) {
 		m.abort(m.root, f)
 		return
 	}
-	if p.InputFrom != nil {
+	switch {
+	case m.position != nil:
+		if f := m.enterAt(root, m.position); f != nil {
+			m.abort(m.root, f)
+			return
+		}
+	case p.InputFrom != nil:
 		v, f := m.evalAt(root, p.InputFrom, inWorkflowInput, input, "/input/from")
 		if f != nil {
 			m.abort(m.root, f)

@@ -38,6 +38,9 @@ type Entry struct {
 	Output value.Value // transformed output, if it completed
 	Fault  *Fault      // if it faulted
 	Files  []File
+	// Data is what a top-level task began with; nil: it is no top-level task, or it is the first of the definition and
+	// began with the input of the execution.
+	Data *TaskData
 	// Document is the digest of the API document that the task's call used last, if any (T69).
 	Document string
 	// Child is the execution of another workflow that the task started last, if any (T51).
@@ -97,6 +100,7 @@ func (m *Machine) openEntry(n *node) {
 		e.Parent = above.Seq
 	}
 	n.entry = e
+	m.noteData(n)
 	m.changed(e)
 	m.tellTask(e, "created", "createdAt", nil)
 }

@@ -10,15 +10,17 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// The first byte of a stored chunk of the timeline: the version, and bits for what follows the entries, in this order.
+// The first byte of a stored chunk of the timeline: the version, and bits for what follows the entries, in this order
+// but for timelineData, which comes before timelineTally.
 const (
 	timelineVersion   = 1
+	timelineData      = 1 << 3 // what top-level tasks began with
 	timelineDocuments = 1 << 4 // of API descriptions
 	timelineChildren  = 1 << 5 // executions that tasks started
 	timelineWaits     = 1 << 6 // what entries wait for
 	timelineTally     = 1 << 7
 
-	timelineParts = timelineDocuments | timelineChildren | timelineWaits | timelineTally
+	timelineParts = timelineData | timelineDocuments | timelineChildren | timelineWaits | timelineTally
 )
 
 // The bits of a stored entry; the lowest three hold the phase.
@@ -66,6 +68,9 @@ func EncodeTimeline(dst []byte, entries []Entry, tally Tally, known ...value.Val
 		if e.Wait != nil {
 			dst[start] |= timelineWaits
 		}
+		if e.Data != nil {
+			dst[start] |= timelineData
+		}
 	}
 	if dst[start]&timelineDocuments != 0 {
 		dst = appendDocuments(dst, entries)
@@ -77,6 +82,9 @@ func EncodeTimeline(dst []byte, entries []Entry, tally Tally, known ...value.Val
 	if dst[start]&timelineWaits != 0 {
 		dst = appendSome(dst, entries, func(e *Entry) bool { return e.Wait != nil },
 			func(dst []byte, e *Entry) []byte { return e.Wait.append(dst) })
+	}
+	if dst[start]&timelineData != 0 {
+		dst = w.data(dst, entries)
 	}
 	if !tally.Empty() {
 		dst[start] |= timelineTally
@@ -129,6 +137,8 @@ type timelineWriter struct {
 	byHash map[uint64][]int // indexes of the table by the hash of the value's contents
 	hashed int              // values of the table that are in byHash
 	faults []*Fault
+
+	dataBytes int // of values that are there only because a task began with them
 }
 
 type tableValue struct {

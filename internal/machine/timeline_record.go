@@ -15,6 +15,7 @@ import (
 type Record struct {
 	Entry
 	input, output storedValue
+	data          storedData
 	stored        bool
 }
 
@@ -90,6 +91,9 @@ func DecodeTimeline(p *plan.Plan, data []byte, known int) ([]Record, Tally, erro
 	}
 	if parts&timelineWaits != 0 {
 		r.some(records, func(e *Record) { e.Wait = r.wait() })
+	}
+	if parts&timelineData != 0 {
+		r.data(records)
 	}
 	var tally Tally
 	if parts&timelineTally != 0 {

@@ -188,6 +188,15 @@ func (r *Redactor) Value(v value.Value) value.Value {
 	return v
 }
 
+// Changes reports whether Value would take anything out.
+func (r *Redactor) Changes(v value.Value) bool {
+	if r == nil {
+		return false
+	}
+	_, changed := r.value(v)
+	return changed
+}
+
 func (r *Redactor) value(v value.Value) (redacted value.Value, changed bool) {
 	switch v := v.(type) {
 	case string:

@@ -213,12 +213,17 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 	return err
 }
 
-// giveAgain grants an execution the files of its input that the original execution was granted. They were granted
+// giveAgain grants an execution the files of its input that the original execution was granted, and those that the data
+// of its position name. They were granted
 // to the definition that the original ran. If the new execution runs another definition, which the principal may
 // have written, it gets only files that the principal may read.
 func (s *Service) giveAgain(ctx context.Context, p *Principal, start *engine.Start, original *store.Execution) error {
 	return s.view(ctx, func(r *store.Reader) (err error) {
-		start.Files, err = s.grantedFiles(r, original, engine.NamedFiles(start.Input))
+		named := value.Value(start.Input)
+		if at := start.Position; at != nil {
+			named = []any{start.Input, at.Input, at.Context}
+		}
+		start.Files, err = s.grantedFiles(r, original, engine.NamedFiles(named))
 		if err != nil || p.Limits.All() || start.Row.Revision == original.Revision {
 			return err
 		}

@@ -15,14 +15,15 @@ import (
 type RetryExecution struct {
 	Workflow    chargehand.WorkflowID
 	Execution   chargehand.ExecutionID
-	Body        value.Value // nil, or an object with `input`, `version` and `labels`
+	Body        value.Value // nil, or an object with `input`, `version`, `from` and `labels`
 	Idempotency *Idempotency
 	View        View
 }
 
-// RetryExecution starts a new execution with the input of one that has ended, or with another input.
+// RetryExecution starts a new execution with the input of one that has ended, or with another input. It may begin with
+// a task of that execution, so that those before it do not run again.
 // Codes: execution_not_found, state_conflict (it has not ended), workflow_not_found
-// (deleted), version_not_found, invalid_body, unknown_field, and those of CreateExecution.
+// (deleted), version_not_found, invalid_body, unknown_field, task_not_retryable, and those of CreateExecution.
 func (s *Service) RetryExecution(ctx context.Context, p *Principal, r RetryExecution) (e *Execution, replayed bool, err error) {
 	e, replayed, err = guarded(ctx, s, p, r.Idempotency,
 		func(c *idempotencyGuard) (*Execution, error) { return s.retry(ctx, p, &r, c) },
@@ -58,6 +59,7 @@ const (
 type retryBody struct {
 	input   map[string]any // nil: that of the original
 	version string         // empty: the revision of the original
+	from    string         // task that it begins with; empty: the first
 	labels  []store.Label  // if relabels
 	// relabels: the retry does not have the labels of the original, and of its batch.
 	relabels bool
@@ -65,7 +67,7 @@ type retryBody struct {
 
 // readRetry reads the body of a retry. Codes: invalid_body, unknown_field.
 func readRetry(body value.Value) (b retryBody, err error) {
-	f, err := openBody(body, "input", "version", "labels")
+	f, err := openBody(body, "input", "version", "from", "labels")
 	if err != nil {
 		return b, err
 	}
@@ -82,7 +84,15 @@ func readRetry(body value.Value) (b retryBody, err error) {
 	if b.version == versionSame {
 		b.version = ""
 	}
-	return b, f.err()
+	b.from = f.text("from", maxReferenceBytes)
+	if f.has("from") && b.from == "" && f.err() == nil {
+		f.fail("from", "empty", `The field "from" must be the reference of a task, such as "/do/1/pay".`)
+	}
+	if err := f.err(); err != nil || b.from == "" || !f.has("input") {
+		return b, err
+	}
+	const detail = `The fields "input" and "from" exclude each other: a retry from a task takes over the data of the execution. Leave one of them out.`
+	return b, chargehand.NewError(chargehand.CodeTaskNotRetryable, detail, chargehand.FieldError{Pointer: "/input", Code: "with_from", Detail: detail})
 }
 
 // maxVersionBytes bounds the version that a retry names. No definition has a longer one.
@@ -134,6 +144,11 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 	if start.Plan, err = s.plans.Plan(ctx, revision.No); err != nil {
 		return nil, storageError(err)
 	}
+	if body.from != "" {
+		if err := s.retryFrom(ctx, &start, &original, body.from, revision.Version); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.retryInput(ctx, p, &start, &original, body.input); err != nil {
 		return nil, err
 	}
@@ -142,6 +157,9 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 		changes.Set("revision", name.number, revision.Number)
 		if body.input != nil {
 			changes.Set("input", "that of the execution", "another")
+		}
+		if body.from != "" {
+			changes.Set("from", "", body.from)
 		}
 		return s.audit(ctx, tx, p, audit.ExecutionRetried, audit.Target{
 			Kind: "execution", ID: r.Execution.String(), Name: w.row.Namespace + "/" + w.row.Name,

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/sample"
@@ -24,8 +25,10 @@ type script struct {
 	independent bool
 	// suspended executions are suspended and resumed while they run.
 	suspended bool
-	input     string
-	within    time.Duration // that it takes by the clock; default: a minute
+	// position that the execution begins at; nil: the first task.
+	position *machine.Position
+	input    string
+	within   time.Duration // that it takes by the clock; default: a minute
 }
 
 var scripts = map[string]script{
@@ -360,7 +363,10 @@ func crashEverywhere(t *testing.T, scripts map[string]script) {
 				fx := newFixture(t)
 				fx.start()
 				defer fx.stop()
-				row := fx.run(script.define(fx), script.text())
+				row, err := fx.startRow(fx.row(script.define(fx), script.text()), script)
+				if err != nil {
+					t.Fatal(err)
+				}
 				identity = row.ID
 				want = fx.endOf(row, script.bound())
 			})
@@ -398,6 +404,19 @@ func crashEverywhere(t *testing.T, scripts map[string]script) {
 	}
 }
 
+func (fx *fixture) startRow(row store.Execution, s script) (store.Execution, error) {
+	fx.t.Helper()
+	p, err := fx.Plan(fx.t.Context(), row.Revision)
+	if err != nil {
+		fx.t.Fatal(err)
+	}
+	start := startOf(row, p, parseInput(fx.t, s.text()))
+	if start.Position = s.position; s.position != nil {
+		start.Row.RetryOf = chargehand.ExecutionID{1}
+	}
+	return fx.engine.Start(fx.t.Context(), start)
+}
+
 // crashAt reports whether there was a k-th write set.
 func crashAt(t *testing.T, script script, k int, written bool, replay int, identity [16]byte, want end) bool {
 	var broken *brokenDB
@@ -426,9 +445,7 @@ func crashAt(t *testing.T, script script, k int, written bool, replay int, ident
 	})
 	row := fx.row(rev, script.text())
 	row.ID = identity // the same jitter, the same keys
-	p, _ := fx.Plan(t.Context(), rev)
-	input := parseInput(t, script.text())
-	started, err := fx.engine.Start(t.Context(), startOf(row, p, input))
+	started, err := fx.startRow(row, script)
 	if err != nil && !errors.Is(err, store.ErrUnavailable) {
 		t.Fatal(err)
 	}

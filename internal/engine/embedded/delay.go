@@ -13,12 +13,29 @@ import (
 // count it.
 func (e *Engine) startDelayed(ctx context.Context, start engine.Start) (store.Execution, error) {
 	var row store.Execution
-	err := e.store.Update(ctx, func(tx *store.Tx) error {
+	var first *store.JournalRow
+	var err error
+	if start.Position != nil {
+		first, err = engine.StorePosition(ctx, e.config.Blobs, e.config.Sealer, &start.Row, start.Plan, start.Position)
+		if err != nil {
+			return store.Execution{}, e.callerError(ctx, err)
+		}
+	}
+	err = e.store.Update(ctx, func(tx *store.Tx) error {
 		row = start.Row
 		row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateDelayed
 		row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
-		if err := tx.InsertExecution(&row); err != nil || start.InTx == nil {
+		if err := tx.InsertExecution(&row); err != nil {
 			return err
+		}
+		if first != nil {
+			first.Execution = row.No
+			if err := tx.AppendJournal(first); err != nil {
+				return err
+			}
+		}
+		if start.InTx == nil {
+			return nil
 		}
 		return start.InTx(tx, row.No)
 	})

@@ -32,7 +32,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 		input: start.Input, inputFiles: start.Files,
 	}
 	s := &writeSet{inst: inst, insert: true, inTx: start.InTx, row: row}
-	err := e.prepareNew(ctx, s, start.Plan)
+	err := e.prepareNew(ctx, s, &start)
 	if err == nil {
 		err = e.commit(ctx, s.alone())
 	}
@@ -50,11 +50,23 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 
 // prepareNew is prepare for an execution that has no row yet. Without a lease the execution becomes
 // queued, and the write set holds nothing but its row.
-func (e *Engine) prepareNew(ctx context.Context, s *writeSet, p *plan.Plan) error {
+func (e *Engine) prepareNew(ctx context.Context, s *writeSet, start *engine.Start) error {
 	if s.inst.lease == nil {
-		return nil
+		if start.Position == nil {
+			return nil
+		}
+		first, err := engine.StorePosition(ctx, e.config.Blobs, e.config.Sealer, &s.row, start.Plan, start.Position)
+		if err == nil {
+			s.journal = append(s.journal, *first)
+		}
+		return err
 	}
-	if err := e.unlessUnrecoverable(s, e.begin(s, p)); err != nil {
+	var first *machine.Event
+	if start.Position != nil {
+		event := start.Position.Event(s.row.ID.Milli())
+		first = &event
+	}
+	if err := e.unlessUnrecoverable(s, e.begin(s, start.Plan, first)); err != nil {
 		return err
 	}
 	return e.assemble(ctx, s)
@@ -78,7 +90,11 @@ func (e *Engine) beginQueued(s *writeSet) error {
 	if inst.input, err = e.input(e.ctx, &inst.row); err != nil {
 		return err
 	}
-	return e.begin(s, p)
+	first, err := engine.ReadPosition(e.ctx, e.store, e.config.Blobs, e.config.Sealer, &inst.row, p)
+	if err != nil {
+		return err
+	}
+	return e.begin(s, p, first)
 }
 
 // cancelWithdrawn cancels a queued child instead of starting it, if the child is certain to be
@@ -104,8 +120,8 @@ func (e *Engine) cancelWithdrawn(s *writeSet) (withdrawn bool, err error) {
 	return true, nil
 }
 
-// begin applies the first event of an execution that holds a lease.
-func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
+// begin applies the first events of an execution that holds a lease. first gives it its position; nil: it has none.
+func (e *Engine) begin(s *writeSet, p *plan.Plan, first *machine.Event) error {
 	inst := s.inst
 	s.begin = true
 	secrets, err := e.readSecrets(e.ctx, &inst.row, p, engine.ReadSecrets)
@@ -118,6 +134,14 @@ func (e *Engine) begin(s *writeSet, p *plan.Plan) error {
 	suspended := inst.row.Phase == chargehand.Suspended
 	inst.row.Status, inst.row.Phase, inst.row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	inst.row.StartedMs = nowMs
+	switch {
+	case first == nil:
+	case s.insert:
+		s.apply(*first)
+	default: // the journal has it
+		inst.machine.Apply(*first)
+		inst.seq = 1
+	}
 	if suspended {
 		s.apply(machine.Event{Kind: machine.SuspendRequested, TimeMs: nowMs})
 	}

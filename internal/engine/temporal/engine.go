@@ -159,7 +159,16 @@ func (e *Engine) Watch(id [16]byte) (<-chan struct{}, func()) { return e.watcher
 // Start implements engine.Engine: it writes the row. The dispatcher does the rest.
 func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, error) {
 	var row store.Execution
-	err := e.config.Store.Update(ctx, func(tx *store.Tx) error {
+	var first *store.JournalRow
+	var err error
+	if s.Position != nil {
+		first, err = engine.StorePosition(ctx, e.config.Blobs, e.config.Sealer, &s.Row, s.Plan, s.Position)
+		if err != nil {
+			e.stats.refused.Add(1)
+			return store.Execution{}, err
+		}
+	}
+	err = e.config.Store.Update(ctx, func(tx *store.Tx) error {
 		row = s.Row
 		row.Machine = machine.Revision
 		row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
@@ -177,6 +186,12 @@ func (e *Engine) Start(ctx context.Context, s engine.Start) (store.Execution, er
 		}
 		if err := tx.InsertExecution(&row); err != nil {
 			return err
+		}
+		if first != nil {
+			first.Execution = row.No
+			if err := tx.AppendJournal(first); err != nil {
+				return err
+			}
 		}
 		if s.InTx != nil {
 			return s.InTx(tx, row.No)

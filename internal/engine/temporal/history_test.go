@@ -55,7 +55,7 @@ func TestRecordedHistories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := len(recordedScripts) + len(recordedInstallations) + len(recordedRuns) + len(suspendedRuns); len(files) < least {
+	if least := len(recordedScripts) + len(recordedInstallations) + len(recordedRuns) + len(suspendedRuns) + 1; len(files) < least {
 		t.Fatalf("there are %d histories, fewer than %d", len(files), least)
 	}
 	for _, file := range files {
@@ -121,6 +121,8 @@ func recordHistories(t *testing.T) {
 		e := all.tenant(t)
 		writeHistories(t, suspendedRuns[i], e.histories(run(t, e)))
 	}
+	e := all.tenant(t)
+	writeHistories(t, positionedRun, e.histories(runPositioned(t, e)))
 	for name, definition := range recordedRuns {
 		a := b.begin(compile(t, definition), 0, func(_ context.Context, c runner.Call) runner.Result { return runner.Result{Output: c.Input} })
 		b.end(a)

@@ -17,6 +17,7 @@ import (
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -166,17 +167,28 @@ func (e *installation) children(w *machinetest.Fixture) {
 // start starts an execution as a client does.
 func (e *installation) start(p *plan.Plan, input value.Value, outside func(context.Context, runner.Call) runner.Result) argument {
 	e.t.Helper()
+	return e.startAt(p, input, nil, outside)
+}
+
+// startAt starts an execution at a position; nil: at its first task.
+func (e *installation) startAt(
+	p *plan.Plan, input value.Value, at *machine.Position, outside func(context.Context, runner.Call) runner.Result,
+) argument {
+	e.t.Helper()
 	w, definition := e.deploy(fmt.Sprintf("script-%d", time.Now().UnixNano()), p)
 	data := value.Marshal(input)
 	row := store.Execution{
 		ID: e.id(), Account: e.account.No, Environment: chargehand.Live, Workflow: w.No, Revision: w.Published,
 		Input: store.Payload{Inline: data, Size: int64(len(data))},
 	}
+	if at != nil {
+		row.RetryOf = chargehand.ExecutionID{1}
+	}
 	owner := e.owner().serverFixture
 	owner.mu.Lock()
 	owner.outsides[row.ID] = outside
 	owner.mu.Unlock()
-	row, err := e.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: input})
+	row, err := e.engine.Start(context.Background(), engine.Start{Row: row, Plan: p, Input: input, Position: at})
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/lru"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -130,6 +131,10 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 	if err != nil {
 		return started{}, missing("input", err)
 	}
+	at, err := r.position(ctx, row)
+	if err != nil {
+		return started{}, err
+	}
 	secrets, err := r.pin(ctx, row, o.secret)
 	if err != nil {
 		return started{}, err
@@ -140,13 +145,45 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, Resources: o.resources,
 			StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
 			Lifecycle: r.Lifecycle, Metadata: r.Metadata, Confidential: secrets != nil, Secrets: secrets,
-			Suspended: row.Phase == chargehand.Suspended,
+			Suspended: row.Phase == chargehand.Suspended, Position: at,
 		},
 		attributes: attributes{
 			Account: o.account.String(), Environment: row.Environment.String(), Workflow: o.workflow.String(), Batch: batch,
 			Phase: chargehand.Running.String(),
 		},
 	}, nil
+}
+
+// position reads the position of a row; nil: it has none. Errors: *engine.Unrecoverable.
+func (r *relay) position(ctx context.Context, row *store.Execution) (*position, error) {
+	if row.RetryOf.IsZero() {
+		return nil, nil
+	}
+	p, err := r.Plans.Plan(ctx, row.Revision)
+	if err != nil {
+		return nil, missing("definition", err)
+	}
+	event, err := engine.ReadPosition(ctx, r.Store, r.Blobs, r.Sealer, row, p)
+	if err != nil || event == nil {
+		return nil, err
+	}
+	at := machine.PositionOf(*event)
+	return &position{Task: at.Task, Input: value.Marshal(at.Input), Context: value.Marshal(at.Context)}, nil
+}
+
+// event is the first event of an execution with a position.
+func (p *position) event(timeMs int64) (machine.Event, error) {
+	limits := value.Limits{Depth: value.MaxDepth}
+	input, err := value.Parse(p.Input, limits)
+	if err != nil {
+		return machine.Event{}, err
+	}
+	data, err := value.Parse(p.Context, limits)
+	if err != nil {
+		return machine.Event{}, err
+	}
+	at := machine.Position{Task: p.Task, TaskData: machine.TaskData{Input: input, Context: data}}
+	return at.Event(timeMs), nil
 }
 
 // errEnded says that an execution has ended before it was started.

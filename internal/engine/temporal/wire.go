@@ -53,6 +53,14 @@ type argument struct {
 	Confidential bool            `json:"confidential,omitempty"`
 	Secrets      json.RawMessage `json:"secrets,omitempty"`   // by name, as pinned at the start
 	Suspended    bool            `json:"suspended,omitempty"` // at its start
+	Position     *position       `json:"position,omitempty"`  // that it begins at; nil: the first task
+}
+
+// position is a machine.Position.
+type position struct {
+	Task    string          `json:"task"`
+	Input   json.RawMessage `json:"input"`
+	Context json.RawMessage `json:"context"`
 }
 
 func (a argument) sealing() (chargehand.ExecutionID, bool) { return a.Execution, a.Confidential }

@@ -151,6 +151,14 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 		r.machine = machine.New(p, identity)
 		r.timeMs = a.StartedMs
 		r.slots = slots{held: true, phase: chargehand.Running.String()}
+		if a.Position != nil {
+			first, err := a.Position.event(a.StartedMs)
+			if err != nil {
+				return engine.Unreadable("position", err)
+			}
+			engine.Sort(r.machine.Apply(first), r)
+			a.Position = nil // the next run begins with the state
+		}
 		if a.Suspended {
 			engine.Sort(r.machine.Apply(machine.Event{Kind: machine.SuspendRequested, TimeMs: a.StartedMs}), r)
 		}
