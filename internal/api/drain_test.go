@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/peer"
 )
 
 // TestRefusalsReachClientsThatSendFirst: many clients send the whole body before they read, and
@@ -82,7 +82,7 @@ func TestRefusalsDoNotWait(t *testing.T) {
 func TestPythonReadsARefusal(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		servertest.Skip(t, "there is no python3 on this machine's PATH")
+		peer.Skip(t, "there is no python3 on this machine's PATH")
 	}
 	addr := start(t, newServer(t, &fake{}))
 	script := `import sys, urllib.request, urllib.error

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/installation"
-	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // A step runs as the user of the server. It must not read the files with keys that the server
@@ -49,7 +50,7 @@ func TestStepsCannotReadTheKeysOfTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if confiner.Landlock() == 0 {
-		servertest.Skip(t, "this kernel has no Landlock")
+		peer.Skip(t, "this kernel has no Landlock")
 	}
 	_, uploaded := i.Ask("POST", "/files?filename=a.txt", "text/plain", "content of another account")
 	if uploaded["id"] == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 )
 
 // remoteParent is the traceparent of a client: a trace id, a span id, recorded.
@@ -244,7 +245,7 @@ func TestTraceOverTemporal(t *testing.T) {
 func distributedConfig(t *testing.T) func(*Config) {
 	t.Helper()
 	url := peer.StartPostgres(t, peer.PostgresOptions{Careless: true}).NewDatabase(t)
-	server := peer.StartTemporal(t)
+	server := temporalpeer.Start(t)
 	namespace := server.NewNamespace(t)
 	master, files := apptest.MasterFile(t), "file://"+t.TempDir()
 	configure := func(c *Config) {

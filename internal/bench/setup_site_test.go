@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -22,9 +23,9 @@ import (
 type site struct {
 	name          string
 	folder        string
-	postgres      *peer.Postgres // nil: SQLite
-	temporal      *peer.Temporal // nil: the embedded engine
-	tables        string         // name of the database of Temporal's server
+	postgres      *peer.Postgres       // nil: SQLite
+	temporal      *temporalpeer.Server // nil: the embedded engine
+	tables        string               // name of the database of Temporal's server
 	namespace     string
 	database      string   // URL
 	databaseFlags []string // flags of everything that opens the database
@@ -60,7 +61,7 @@ func newSite(b *testing.B, name string, postgres *peer.Postgres) *site {
 func (s *site) on(b *testing.B, tables string, settings ...string) *site {
 	b.Helper()
 	s.tables = tables
-	s.temporal = peer.StartTemporal(b, peer.TemporalOptions{Database: s.postgres.URL(tables), Settings: settings})
+	s.temporal = temporalpeer.Start(b, temporalpeer.Options{Database: s.postgres.URL(tables), Settings: settings})
 	s.namespace = s.temporal.NewNamespace(b)
 	s.cluster = []string{"--temporal-address", s.temporal.Address(), "--temporal-namespace", s.namespace}
 	if out, err := exec.Command(servertest.Binary(b), append([]string{"temporal", "setup"}, s.cluster...)...).CombinedOutput(); err != nil {

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/chargehand/chargehand/internal/servertest"
@@ -28,11 +30,11 @@ const diskBytes = 8 << 20
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		servertest.Skip(t, "mounting a small file system needs Linux and root")
+		peer.Skip(t, "mounting a small file system needs Linux and root")
 	}
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
-		servertest.Skip(t, "mounting a small file system is not allowed here: %v", err)
+		peer.Skip(t, "mounting a small file system is not allowed here: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
@@ -64,7 +66,7 @@ func fillDisk(t *testing.T, dir string, free uint64) string {
 func remountDisk(t *testing.T, dir string, bytes int, flags uintptr) {
 	t.Helper()
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|flags, fmt.Sprintf("size=%d", bytes)); err != nil {
-		servertest.Skip(t, "remounting is not allowed here: %v", err)
+		peer.Skip(t, "remounting is not allowed here: %v", err)
 	}
 }
 

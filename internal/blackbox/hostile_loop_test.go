@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -130,7 +131,7 @@ func peakBytes(t *testing.T, s *server) int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	m := peakLine.FindSubmatch(data)
 	if m == nil {
-		servertest.Skip(t, "this system does not tell the memory of a process: %v", err)
+		peer.Skip(t, "this system does not tell the memory of a process: %v", err)
 	}
 	kilobytes, _ := strconv.Atoi(string(m[1]))
 	return kilobytes << 10

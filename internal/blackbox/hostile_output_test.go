@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chargehand/chargehand/internal/value"
+	"github.com/chargehand/chargehand/internal/peer"
 
-	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // TestHostileProcesses: what a process may see, and what it may leave in OUT_DIR.
@@ -18,7 +18,7 @@ func TestHostileProcesses(t *testing.T) {
 	s := start(t, "--allow-run", "shell,python")
 	secret := write(t, s.DataDir, "secret.txt", "TOP-SECRET")
 	if strings.Contains(s.Log(), "Landlock") { // the server warns of what it cannot confine
-		servertest.Skip(t, "this kernel cannot confine processes as far as the pages promise:\n%s", s.Log())
+		peer.Skip(t, "this kernel cannot confine processes as far as the pages promise:\n%s", s.Log())
 	}
 	t.Run("sees nothing of the server", func(t *testing.T) { testProcessSees(t, s, secret) })
 	t.Run("leaves strange files", func(t *testing.T) { testProcessLeaves(t, s, secret) })

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"github.com/chargehand/chargehand/internal/dsl/dsltest"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
@@ -57,7 +59,7 @@ func processorTime(t *testing.T, s *server) time.Duration {
 	_, rest, _ := strings.Cut(string(data), ") ")
 	columns := strings.Fields(rest)
 	if len(columns) < 13 {
-		servertest.Skip(t, "this system does not tell the time of a process: %v", err)
+		peer.Skip(t, "this system does not tell the time of a process: %v", err)
 	}
 	user, _ := strconv.Atoi(columns[11]) // utime and stime, in hundredths of a second
 	system, _ := strconv.Atoi(columns[12])

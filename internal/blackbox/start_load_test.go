@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -97,7 +99,7 @@ func residentBytes(t *testing.T, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		servertest.Skip(t, "the memory of a process is only known on Linux: %v", err)
+		peer.Skip(t, "the memory of a process is only known on Linux: %v", err)
 	}
 	_, rest, _ := strings.Cut(string(status), "VmRSS:")
 	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)

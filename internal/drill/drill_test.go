@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -74,13 +75,13 @@ func number(t *testing.T, name string, otherwise int) int {
 // build starts the servers and the nodes.
 func (d *drill) build(t *testing.T) {
 	begin := time.Now()
-	var temporal *peer.Temporal
+	var temporal *temporalpeer.Server
 	var bucket peer.Bucket
 	together(t,
 		func() { servertest.Binary(t) },
 		func() {
 			d.postgres = peer.StartPostgres(t)
-			temporal = peer.StartTemporal(t, peer.TemporalOptions{Database: d.postgres.URL("temporal")})
+			temporal = temporalpeer.Start(t, temporalpeer.Options{Database: d.postgres.URL("temporal")})
 		},
 		func() {
 			server := peer.StartS3(t)

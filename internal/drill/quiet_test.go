@@ -14,6 +14,7 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -25,11 +26,11 @@ const endedByHandTime = 60 * time.Second
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	var postgres *peer.Postgres
-	var temporal *peer.Temporal
+	var temporal *temporalpeer.Server
 	together(t,
 		func() { servertest.Binary(t) },
 		func() { postgres = peer.StartPostgres(t, peer.PostgresOptions{Careless: true}) },
-		func() { temporal = peer.StartTemporal(t) })
+		func() { temporal = temporalpeer.Start(t) })
 	t.Run("worker stopped", func(t *testing.T) {
 		t.Parallel()
 		testWorkerStopped(t, newSite(t, postgres, temporal))
@@ -40,7 +41,7 @@ func TestQuiet(t *testing.T) {
 	})
 	t.Run("Temporal away", func(t *testing.T) {
 		t.Parallel()
-		testTemporalAway(t, newSite(t, postgres, peer.StartTemporal(t)))
+		testTemporalAway(t, newSite(t, postgres, temporalpeer.Start(t)))
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -20,7 +21,7 @@ type site struct {
 	t         *testing.T
 	folder    string
 	database  string // URL
-	temporal  *peer.Temporal
+	temporal  *temporalpeer.Server
 	namespace string
 	files     []string // flags
 	env       []string
@@ -30,7 +31,7 @@ type site struct {
 }
 
 // newSite makes the settings of an installation on servers that run.
-func newSite(t *testing.T, postgres *peer.Postgres, temporal *peer.Temporal, more ...string) *site {
+func newSite(t *testing.T, postgres *peer.Postgres, temporal *temporalpeer.Server, more ...string) *site {
 	t.Helper()
 	s := &site{
 		t: t, folder: t.TempDir(), temporal: temporal, database: postgres.NewDatabase(t), namespace: temporal.NewNamespace(t),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 )
 
 // The servers of the pages about installations that grow. Pages share PostgreSQL and Temporal, and have a
@@ -14,7 +15,7 @@ import (
 var shared struct {
 	mu       sync.Mutex
 	postgres *peer.Postgres
-	temporal *peer.Temporal
+	temporal *temporalpeer.Server
 }
 
 func stopPeers() {
@@ -64,7 +65,7 @@ func peersOf(t *testing.T, page Page) (replacements, env []string) {
 	}
 	if strings.Contains(commands, temporalAddress) {
 		if shared.temporal == nil {
-			shared.temporal = peer.StartTemporal(t, peer.TemporalOptions{Keep: true})
+			shared.temporal = temporalpeer.Start(t, temporalpeer.Options{Keep: true})
 		}
 		replacements = append(replacements, temporalAddress, shared.temporal.Address())
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
@@ -94,7 +96,7 @@ func newRunner(t *testing.T, page Page, number int) *runner {
 	for _, program := range []string{"bash", "curl", "python3", "node"} {
 		needed := func(b Block) bool { return isRun(b) && strings.Contains("\n"+b.Text, "\n"+program+" ") }
 		if _, err := exec.LookPath(program); err != nil && (program == "bash" || slices.ContainsFunc(page.Blocks, needed)) {
-			servertest.Skip(t, "the commands of %s need %s (make setup)", page.Name, program)
+			peer.Skip(t, "the commands of %s need %s (make setup)", page.Name, program)
 		}
 	}
 	pid := os.Getpid()

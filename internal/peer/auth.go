@@ -23,15 +23,15 @@ func StartAuth(tb testing.TB, clientKey string) *Auth {
 // http://auth.example.com.
 func StartAuthAs(tb testing.TB, clientKey, address string) *Auth {
 	tb.Helper()
-	path, port := program(tb, "authserver"), freePort(tb)
-	p := &process{
-		tb: tb,
-		command: func() *exec.Cmd {
+	path, port := Program(tb, "authserver"), FreePort(tb)
+	p := &Process{
+		TB: tb,
+		Command: func() *exec.Cmd {
 			return exec.Command(path, "-port", fmt.Sprint(port), "-client-key", clientKey, "-url", address)
 		},
-		ready: func() error { return answersTCP(port) },
+		Ready: func() error { return Listens(port) },
 	}
-	p.start()
-	tb.Cleanup(func() { p.signal(syscall.SIGKILL) })
+	p.Start()
+	tb.Cleanup(func() { p.Signal(syscall.SIGKILL) })
 	return &Auth{URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
 }

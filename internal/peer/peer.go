@@ -33,18 +33,18 @@ func Root() string {
 	return "."
 }
 
-// program finds a program that scripts/setup has built into .cache/bin.
-func program(tb testing.TB, name string) string {
+// Program finds a program that scripts/setup has built into .cache/bin.
+func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	path := filepath.Join(Root(), ".cache", "bin", name)
 	if _, err := os.Stat(path); err != nil {
-		skip(tb, "%s is not built (make setup)", name)
+		Skip(tb, "%s is not built (make setup)", name)
 	}
 	return path
 }
 
-// skip skips a test that this machine cannot run, and fails it in continuous integration.
-func skip(tb testing.TB, format string, args ...any) {
+// Skip skips a test that this machine cannot run, and fails it in continuous integration.
+func Skip(tb testing.TB, format string, args ...any) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {
 		tb.Fatalf(format, args...)
@@ -52,10 +52,10 @@ func skip(tb testing.TB, format string, args ...any) {
 	tb.Skipf(format, args...)
 }
 
-// freePort is a port of 127.0.0.1 that was free a moment ago. It is below those that a system
+// FreePort is a port of 127.0.0.1 that was free a moment ago. It is below those that a system
 // gives to outgoing connections: one of these would otherwise take it while the server is
 // down, most likely that of a client which waits for just this server.
-func freePort(tb testing.TB) int {
+func FreePort(tb testing.TB) int {
 	tb.Helper()
 	var err error
 	for range 100 {
@@ -70,11 +70,11 @@ func freePort(tb testing.TB) int {
 	return 0
 }
 
-// process is a server that can be killed and started again with the same command.
-type process struct {
-	tb      testing.TB
-	command func() *exec.Cmd
-	ready   func() error // nil when the server answers
+// Process is a server that can be killed and started again with the same command.
+type Process struct {
+	TB      testing.TB
+	Command func() *exec.Cmd
+	Ready   func() error // nil when the server answers
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -82,10 +82,10 @@ type process struct {
 	log    bytes.Buffer
 }
 
-// start runs the command and waits until the server is ready.
-func (p *process) start() {
-	p.tb.Helper()
-	cmd := p.command()
+// Start runs the command and waits until the server is ready.
+func (p *Process) Start() {
+	p.TB.Helper()
+	cmd := p.Command()
 	cmd.Stdout, cmd.Stderr = (*logWriter)(p), (*logWriter)(p)
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -105,28 +105,28 @@ func (p *process) start() {
 		close(exited)
 	}()
 	if err := <-started; err != nil {
-		p.tb.Fatalf("start %s: %v", cmd.Path, err)
+		p.TB.Fatalf("start %s: %v", cmd.Path, err)
 	}
 	p.cmd, p.exited = cmd, exited
 	deadline := time.Now().Add(60 * time.Second)
 	for {
-		err := p.ready()
+		err := p.Ready()
 		if err == nil {
 			return
 		}
 		select {
 		case <-exited:
-			p.tb.Fatalf("%s ended at once:\n%s", cmd.Path, p.text())
+			p.TB.Fatalf("%s ended at once:\n%s", cmd.Path, p.Text())
 		case <-time.After(10 * time.Millisecond): // readiness has no other signal from outside
 		}
 		if time.Now().After(deadline) {
-			p.tb.Fatalf("%s is not ready: %v\n%s", cmd.Path, err, p.text())
+			p.TB.Fatalf("%s is not Ready: %v\n%s", cmd.Path, err, p.Text())
 		}
 	}
 }
 
-// signal sends a signal to the server and its children and waits until it is gone.
-func (p *process) signal(sig syscall.Signal) {
+// Signal sends a signal to the server and its children and waits until it is gone.
+func (p *Process) Signal(sig syscall.Signal) {
 	if p.cmd == nil {
 		return
 	}
@@ -135,8 +135,8 @@ func (p *process) signal(sig syscall.Signal) {
 	p.cmd = nil
 }
 
-// pause stops and continues the server, as an operator does with SIGSTOP and SIGCONT.
-func (p *process) pause(paused bool) {
+// Pause stops and continues the server, as an operator does with SIGSTOP and SIGCONT.
+func (p *Process) Pause(paused bool) {
 	sig := syscall.SIGCONT
 	if paused {
 		sig = syscall.SIGSTOP
@@ -144,14 +144,18 @@ func (p *process) pause(paused bool) {
 	_ = syscall.Kill(-p.cmd.Process.Pid, sig)
 }
 
-func (p *process) text() string {
+// PID is the process id of the running server, for measurements.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Text is what the server has said.
+func (p *Process) Text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.String()
 }
 
 // logWriter keeps what a server says, for the report of a failed test.
-type logWriter process
+type logWriter Process
 
 func (w *logWriter) Write(data []byte) (int, error) {
 	w.mu.Lock()
@@ -162,8 +166,8 @@ func (w *logWriter) Write(data []byte) (int, error) {
 	return w.log.Write(data)
 }
 
-// answersTCP reports whether something listens at a port of 127.0.0.1.
-func answersTCP(port int) error {
+// Listens reports whether something listens at a port of 127.0.0.1.
+func Listens(port int) error {
 	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
 	if err == nil {
 		conn.Close()

@@ -33,7 +33,7 @@ type PostgresOptions struct {
 // Postgres is a server with a cluster of its own. Methods that fail end the test that
 // started it.
 type Postgres struct {
-	process *process
+	process *Process
 	tb      testing.TB
 	folder  string
 	port    int
@@ -54,7 +54,7 @@ func StartPostgres(tb testing.TB, options ...PostgresOptions) *Postgres {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &Postgres{tb: tb, folder: folder, port: freePort(tb)}
+	p := &Postgres{tb: tb, folder: folder, port: FreePort(tb)}
 	if !o.Keep {
 		tb.Cleanup(p.Stop)
 	}
@@ -74,12 +74,12 @@ func StartPostgres(tb testing.TB, options ...PostgresOptions) *Postgres {
 	if err := appendFile(filepath.Join(data, "postgresql.conf"), strings.Join(lines, "\n")+"\n"); err != nil {
 		tb.Fatal(err)
 	}
-	p.process = &process{tb: tb, ready: p.answers, command: func() *exec.Cmd {
+	p.process = &Process{TB: tb, Ready: p.answers, Command: func() *exec.Cmd {
 		cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data)
 		cmd.Dir, cmd.SysProcAttr = folder, &syscall.SysProcAttr{Credential: as}
 		return cmd
 	}}
-	p.process.start()
+	p.process.Start()
 	return p
 }
 
@@ -97,7 +97,7 @@ func postgresBin(tb testing.TB) string {
 	}
 	path, err := exec.LookPath("postgres")
 	if err != nil {
-		skip(tb, "PostgreSQL is not installed (apt-get install postgresql)")
+		Skip(tb, "PostgreSQL is not installed (apt-get install postgresql)")
 	}
 	return filepath.Dir(path)
 }
@@ -119,7 +119,7 @@ func (p *Postgres) credential() *syscall.Credential {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	skip(p.tb, "PostgreSQL does not run as root, and there is no user postgres or nobody")
+	Skip(p.tb, "PostgreSQL does not run as root, and there is no user postgres or nobody")
 	return nil
 }
 
@@ -223,7 +223,7 @@ func (p *Postgres) Kill() {
 	for _, pid := range all {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	p.process.signal(syscall.SIGKILL)
+	p.process.Signal(syscall.SIGKILL)
 	for _, pid := range all[1:] {
 		for alive(pid) {
 			time.Sleep(time.Millisecond) // its parent is gone: there is no signal to wait for
@@ -238,12 +238,12 @@ func alive(pid int) bool {
 }
 
 // Start starts the server again after Kill or Halt, on the same port.
-func (p *Postgres) Start() { p.process.start() }
+func (p *Postgres) Start() { p.process.Start() }
 
 // Halt shuts the server down as an administrator does: sessions are ended, data is safe.
 func (p *Postgres) Halt() {
 	if p.process != nil {
-		p.process.signal(syscall.SIGINT)
+		p.process.Signal(syscall.SIGINT)
 	}
 }
 
@@ -271,10 +271,10 @@ func (p *Postgres) Stop() {
 	}
 	if p.process != nil {
 		p.Pause(false)
-		p.process.signal(syscall.SIGQUIT) // it ends its children itself, and waits for them
+		p.process.Signal(syscall.SIGQUIT) // it ends its children itself, and waits for them
 	}
 	os.RemoveAll(p.folder)
 }
 
 // Log is what the server has said so far.
-func (p *Postgres) Log() string { return p.process.text() }
+func (p *Postgres) Log() string { return p.process.Text() }

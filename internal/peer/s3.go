@@ -26,7 +26,7 @@ const S3Region = "us-east-1"
 type S3 struct {
 	Endpoint             string // http://127.0.0.1:PORT; the same after Restart
 	AccessKey, SecretKey string // made for this server
-	process              *process
+	process              *Process
 	buckets              atomic.Int64
 }
 
@@ -40,14 +40,14 @@ type Bucket struct {
 // StartS3 starts an S3 server, which ends with the test.
 func StartS3(tb testing.TB) *S3 {
 	tb.Helper()
-	path := program(tb, "versitygw")
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(tb))
+	path := Program(tb, "versitygw")
+	address := fmt.Sprintf("127.0.0.1:%d", FreePort(tb))
 	objects, metadata := tb.TempDir(), tb.TempDir()
 	s := &S3{Endpoint: "http://" + address, AccessKey: "key" + rand.Text(), SecretKey: rand.Text()}
 	health := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	s.process = &process{
-		tb: tb,
-		command: func() *exec.Cmd {
+	s.process = &Process{
+		TB: tb,
+		Command: func() *exec.Cmd {
 			// Metadata is in a folder beside, because not every file system of a temporary
 			// folder has extended attributes.
 			cmd := exec.Command(path, "--port", address, "--region", S3Region, "--health", "/health",
@@ -55,7 +55,7 @@ func StartS3(tb testing.TB) *S3 {
 			cmd.Env = []string{"ROOT_ACCESS_KEY=" + s.AccessKey, "ROOT_SECRET_KEY=" + s.SecretKey, "PATH=/usr/bin:/bin"}
 			return cmd
 		},
-		ready: func() error {
+		Ready: func() error {
 			r, err := health.Get(s.Endpoint + "/health")
 			if err != nil {
 				return err
@@ -67,21 +67,21 @@ func StartS3(tb testing.TB) *S3 {
 			return nil
 		},
 	}
-	s.process.start()
+	s.process.Start()
 	tb.Cleanup(s.Kill)
 	return s
 }
 
 // Kill ends the server at once, as kill -9 does. Objects stay.
-func (s *S3) Kill() { s.process.signal(syscall.SIGKILL) }
+func (s *S3) Kill() { s.process.Signal(syscall.SIGKILL) }
 
 // Stop lets the server end what it does.
-func (s *S3) Stop() { s.process.signal(syscall.SIGTERM) }
+func (s *S3) Stop() { s.process.Signal(syscall.SIGTERM) }
 
 // Restart brings the server back at the same address, with the same objects.
 func (s *S3) Restart() {
 	s.Kill()
-	s.process.start()
+	s.process.Start()
 }
 
 // NewBucket makes a bucket.

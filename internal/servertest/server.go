@@ -40,16 +40,6 @@ func Kit(t testing.TB) string {
 	return filepath.Join(dir, "openworkflow")
 }
 
-// Skip skips a test that this machine cannot run, and fails it in continuous integration, where
-// nothing is skipped.
-func Skip(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 var build = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("CHARGEHAND_TEST_BINARY"); path != "" {
 		return path, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 )
 
 // The set-ups of an installation that the tests know (CHARGEHAND_TEST_SETUP).
@@ -47,7 +48,7 @@ func Only(t testing.TB, setup string) {
 var peers struct {
 	mu        sync.Mutex
 	postgres  *peer.Postgres
-	temporal  *peer.Temporal
+	temporal  *temporalpeer.Server
 	locations map[string][]string // flags by data directory
 }
 
@@ -103,7 +104,7 @@ func Engine(t testing.TB, dataDir string) []string {
 		return flags
 	}
 	if peers.temporal == nil {
-		peers.temporal = peer.StartTemporal(t, peer.TemporalOptions{Keep: true})
+		peers.temporal = temporalpeer.Start(t, temporalpeer.Options{Keep: true})
 	}
 	namespace := peers.temporal.NewNamespace(t)
 	cluster := []string{"--temporal-address", peers.temporal.Address(), "--temporal-namespace", namespace}

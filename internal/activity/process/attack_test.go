@@ -15,10 +15,11 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/chargehand/chargehand/internal/activity/process"
-	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // attack is what a hostile command tries. It tells of each attempt how it ended.
@@ -104,7 +105,7 @@ func sendFromPair(path string) error {
 func needFilter(t *testing.T) {
 	t.Helper()
 	if err := process.Capabilities().Filter; err != nil {
-		servertest.Skip(t, "this kernel filters no system calls: %v", err)
+		peer.Skip(t, "this kernel filters no system calls: %v", err)
 	}
 }
 

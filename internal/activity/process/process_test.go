@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/peer"
 
-	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/activity/process"
 )
 
 // TestMain is three programs: a helper, a child that a test runs as its command, the tests.
@@ -188,7 +188,7 @@ func TestDescriptorsDoNotLeak(t *testing.T) {
 func TestWritesOutsideTheDirectoryFail(t *testing.T) {
 	c := newConfiner(t, process.Limits{})
 	if c.Landlock() == 0 {
-		servertest.Skip(t, "this kernel has no Landlock")
+		peer.Skip(t, "this kernel has no Landlock")
 	}
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret")
@@ -278,7 +278,7 @@ func TestHiddenPathsStayHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Landlock() == 0 {
-		servertest.Skip(t, "this kernel has no Landlock")
+		peer.Skip(t, "this kernel has no Landlock")
 	}
 	out := mustRun(t, c, shell(t, c, `cd "$1"; cat tools/t data2/x data/db; echo " $(ls data 2>&1 | wc -l)" >/dev/null`, root))
 	if string(out.Stdout) != "tools/tdata2/x" {
@@ -316,7 +316,7 @@ func TestHiddenFilesStayHidden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.Landlock() == 0 {
-				servertest.Skip(t, "this kernel has no Landlock")
+				peer.Skip(t, "this kernel has no Landlock")
 			}
 			prepare(test.change + `; grep -q secret ` + test.read)
 			out := mustRun(t, c, shell(t, c, `cd "$1" && cat open; cat "$2" "$3"`, root, test.hidden, test.read))
@@ -399,7 +399,7 @@ func TestWorkerIsConfined(t *testing.T) {
 		t.Fatal(err, w.LastWords())
 	}
 	if c.Landlock() == 0 {
-		servertest.Skip(t, "this kernel has no Landlock")
+		peer.Skip(t, "this kernel has no Landlock")
 	}
 	if string(answer) != `read: denied, write: denied, listen: denied, execute: denied, secret: ""` {
 		t.Errorf("a worker got: %s", answer)

@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
-
-	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 func needPython(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		servertest.Skip(t, "there is no python3 on this machine's PATH")
+		peer.Skip(t, "there is no python3 on this machine's PATH")
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/peer/temporalpeer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store/postgres"
@@ -29,7 +30,7 @@ import (
 // shared are the servers of the package's tests, started by the first that needs them.
 var shared struct {
 	sync.Mutex
-	server    *peer.Temporal
+	server    *temporalpeer.Server
 	namespace string
 	postgres  *peer.Postgres
 }
@@ -49,12 +50,12 @@ func TestMain(m *testing.M) {
 const suggestedEvents = 200
 
 // server is a Temporal server with a namespace that is set up.
-func server(t testing.TB) (*peer.Temporal, string) {
+func server(t testing.TB) (*temporalpeer.Server, string) {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil {
-		s := peer.StartTemporal(t, peer.TemporalOptions{Keep: true, Settings: []string{
+		s := temporalpeer.Start(t, temporalpeer.Options{Keep: true, Settings: []string{
 			fmt.Sprint("limit.historyCount.suggestContinueAsNew=", suggestedEvents),
 		}})
 		shared.namespace = s.NewNamespace(t)

@@ -11,22 +11,22 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chargehand/chargehand/internal/peer"
+
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 	"github.com/chargehand/chargehand/internal/store/storetest"
-
-	"github.com/chargehand/chargehand/internal/servertest"
 )
 
 // tinyDisk mounts a file system of that many bytes, which only root may do.
 func tinyDisk(t *testing.T, bytes int) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		servertest.Skip(t, "mounting a small file system needs Linux and root; TestFullDatabase covers the rest")
+		peer.Skip(t, "mounting a small file system needs Linux and root; TestFullDatabase covers the rest")
 	}
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
-		servertest.Skip(t, "mounting a small file system is not allowed here: %v", err)
+		peer.Skip(t, "mounting a small file system is not allowed here: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {

@@ -1,4 +1,4 @@
-package peer
+package temporalpeer
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/peer"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
@@ -24,9 +25,9 @@ import (
 // namespaceRetention is how long a namespace of a test keeps what has ended.
 const namespaceRetention = 24 * time.Hour
 
-// TemporalOptions say how a server is started. The zero value is a server on a database
+// Options say how a server is started. The zero value is a server on a database
 // file that ends with its test.
-type TemporalOptions struct {
+type Options struct {
 	// Database is the URL of a PostgreSQL server with a database that need not exist yet
 	// (Postgres.URL); another with _visibility after its name is made beside it. It stays
 	// when the server ends. Empty: a file in a temporary folder.
@@ -42,25 +43,25 @@ type TemporalOptions struct {
 	Keep bool
 }
 
-// Temporal is a Temporal server with data of its own. Methods that fail end the test that
+// Server is a Temporal server with data of its own. Methods that fail end the test that
 // started it. Address, Client and NewNamespace may be called by tests side by side.
-type Temporal struct {
-	process    *process
+type Server struct {
+	process    *peer.Process
 	port       int
 	metrics    string
 	folder     string // of the database file; empty on PostgreSQL
 	namespaces atomic.Int64
 }
 
-// StartTemporal starts a server, which takes a few tenths of a second.
-func StartTemporal(tb testing.TB, options ...TemporalOptions) *Temporal {
+// Start starts a server, which takes a few tenths of a second.
+func Start(tb testing.TB, options ...Options) *Server {
 	tb.Helper()
-	var o TemporalOptions
+	var o Options
 	if len(options) > 0 {
 		o = options[0]
 	}
-	path := program(tb, "temporal-server")
-	s := &Temporal{port: freePort(tb)}
+	path := peer.Program(tb, "temporal-server")
+	s := &Server{port: peer.FreePort(tb)}
 	if o.Database == "" {
 		folder, err := os.MkdirTemp("", "chargehand-temporal-")
 		if err != nil {
@@ -73,22 +74,22 @@ func StartTemporal(tb testing.TB, options ...TemporalOptions) *Temporal {
 		args = append(args, "--set", setting)
 	}
 	if o.Metrics {
-		s.metrics = fmt.Sprint("127.0.0.1:", freePort(tb))
+		s.metrics = fmt.Sprint("127.0.0.1:", peer.FreePort(tb))
 		args = append(args, "--metrics", s.metrics)
 	}
-	s.process = &process{tb: tb, ready: s.answers, command: func() *exec.Cmd { return exec.Command(path, args...) }}
+	s.process = &peer.Process{TB: tb, Ready: s.answers, Command: func() *exec.Cmd { return exec.Command(path, args...) }}
 	if !o.Keep {
 		tb.Cleanup(s.Stop)
 	}
-	s.process.start()
+	s.process.Start()
 	return s
 }
 
 // Address is where clients connect: host:port, the same after Restart.
-func (s *Temporal) Address() string { return fmt.Sprint("127.0.0.1:", s.port) }
+func (s *Server) Address() string { return fmt.Sprint("127.0.0.1:", s.port) }
 
-// MetricsURL is where the server tells its metrics; empty without TemporalOptions.Metrics.
-func (s *Temporal) MetricsURL() string {
+// MetricsURL is where the server tells its metrics; empty without Options.Metrics.
+func (s *Server) MetricsURL() string {
 	if s.metrics == "" {
 		return ""
 	}
@@ -97,8 +98,8 @@ func (s *Temporal) MetricsURL() string {
 
 // answers reports whether the server takes work: all its services, not only the one that
 // listens, are asked for an answer that is in the database.
-func (s *Temporal) answers() error {
-	if err := answersTCP(s.port); err != nil {
+func (s *Server) answers() error {
+	if err := peer.Listens(s.port); err != nil {
 		return err // the SDK would wait between its attempts
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -123,10 +124,10 @@ func clientOptions(address, namespace string) client.Options {
 }
 
 // Folder holds the database file; empty on PostgreSQL.
-func (s *Temporal) Folder() string { return s.folder }
+func (s *Server) Folder() string { return s.folder }
 
 // Client connects to a namespace. It ends with the test.
-func (s *Temporal) Client(tb testing.TB, namespace string) client.Client {
+func (s *Server) Client(tb testing.TB, namespace string) client.Client {
 	tb.Helper()
 	c, err := client.DialContext(tb.Context(), clientOptions(s.Address(), namespace))
 	if err != nil {
@@ -138,7 +139,7 @@ func (s *Temporal) Client(tb testing.TB, namespace string) client.Client {
 
 // NewNamespace makes a namespace for this test alone, which can be used at once, and
 // returns its name. It keeps what has ended for a day.
-func (s *Temporal) NewNamespace(tb testing.TB) string {
+func (s *Server) NewNamespace(tb testing.TB) string {
 	tb.Helper()
 	c, err := client.NewNamespaceClient(clientOptions(s.Address(), ""))
 	if err != nil {
@@ -156,30 +157,30 @@ func (s *Temporal) NewNamespace(tb testing.TB) string {
 }
 
 // Kill ends the server at once, as kill -9 does. What it has acknowledged stays.
-func (s *Temporal) Kill() { s.process.signal(syscall.SIGKILL) }
+func (s *Server) Kill() { s.process.Signal(syscall.SIGKILL) }
 
 // Restart brings the server back at the same address with the same data, after Kill or from
 // whatever it did.
-func (s *Temporal) Restart() {
+func (s *Server) Restart() {
 	s.Kill()
-	s.process.start()
+	s.process.Start()
 }
 
 // Pause stops and continues the server, as SIGSTOP and SIGCONT do.
-func (s *Temporal) Pause(paused bool) { s.process.pause(paused) }
+func (s *Server) Pause(paused bool) { s.process.Pause(paused) }
 
 // Stop ends the server, with its data unless that is in PostgreSQL.
-func (s *Temporal) Stop() {
+func (s *Server) Stop() {
 	s.Kill() // to end in good order takes seconds, and keeps no more
 	if s.folder != "" {
 		if err := os.RemoveAll(s.folder); err != nil && !errors.Is(err, os.ErrNotExist) {
-			s.process.tb.Errorf("remove the data of Temporal: %v", err)
+			s.process.TB.Errorf("remove the data of Temporal: %v", err)
 		}
 	}
 }
 
 // Log is what the server has said: warnings and errors.
-func (s *Temporal) Log() string { return s.process.text() }
+func (s *Server) Log() string { return s.process.Text() }
 
 // PID is the process id of the running server, for measurements.
-func (s *Temporal) PID() int { return s.process.cmd.Process.Pid }
+func (s *Server) PID() int { return s.process.PID() }

@@ -1,4 +1,4 @@
-package peer
+package temporalpeer
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/peer"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -51,15 +52,15 @@ func count(ctx workflow.Context) (int, error) {
 func TestTemporal(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		surviveKill(t, StartTemporal(t))
+		surviveKill(t, Start(t))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		surviveKill(t, StartTemporal(t, TemporalOptions{Database: StartPostgres(t).URL("temporal")}))
+		surviveKill(t, Start(t, Options{Database: peer.StartPostgres(t).URL("temporal")}))
 	})
 }
 
-func surviveKill(t *testing.T, s *Temporal) {
+func surviveKill(t *testing.T, s *Server) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	namespace := s.NewNamespace(t)
@@ -94,7 +95,7 @@ func surviveKill(t *testing.T, s *Temporal) {
 	})
 	address := s.Address()
 	s.Kill()
-	if answersTCP(s.port) == nil {
+	if peer.Listens(s.port) == nil {
 		t.Error("a server that was killed answers")
 	}
 	s.Restart()
@@ -113,7 +114,7 @@ func surviveKill(t *testing.T, s *Temporal) {
 // TestTemporalSettings makes sure that dynamic configuration and metrics reach the server.
 func TestTemporalSettings(t *testing.T) {
 	t.Parallel()
-	s := StartTemporal(t, TemporalOptions{Settings: []string{"limit.historyCount.suggestContinueAsNew=20"}, Metrics: true})
+	s := Start(t, Options{Settings: []string{"limit.historyCount.suggestContinueAsNew=20"}, Metrics: true})
 	c := s.Client(t, s.NewNamespace(t))
 	w := worker.New(c, taskQueue, worker.Options{})
 	w.RegisterWorkflow(count)
