@@ -50,6 +50,8 @@ type BatchExecution struct {
 type BatchOptions struct {
 	Concurrency int // 0: the server's default, 5
 	Version     string
+	Labels      map[string]string // of its executions, too
+	Delay       string            // ISO 8601 duration; it does not start earlier
 	Wait        time.Duration
 }
 
@@ -66,7 +68,9 @@ func (c *Client) StartBatch(ctx context.Context, workflow string, items []json.R
 	body := struct {
 		Items       []json.RawMessage `json:"items"`
 		Concurrency int               `json:"concurrency,omitempty"`
-	}{items, o.Concurrency}
+		Labels      map[string]string `json:"labels,omitempty"`
+		Delay       string            `json:"delay,omitempty"`
+	}{items, o.Concurrency, o.Labels, o.Delay}
 	var b Batch
 	return &b, c.do(ctx, call{
 		method: http.MethodPost, path: "/workflows/" + url.PathEscape(workflow) + "/batch",

@@ -66,7 +66,8 @@ type OverviewNow struct {
 	Queued  int64            `json:"queued"`
 	Running int64            `json:"running"`
 	Waiting int64            `json:"waiting"`
-	Human   int64            `json:"human"` // of Waiting
+	Human   int64            `json:"human"`   // of Waiting
+	Delayed int64            `json:"delayed"` // they do not start yet
 	AtLeast bool             `json:"at_least"`
 	Oldest  *OldestExecution `json:"oldest,omitempty"`
 }

@@ -50,7 +50,7 @@ type (
 		Finished  int64  `json:"finished" doc:"Executions that ended without an error in the time."`
 		Failed    int64  `json:"error" doc:"Executions that ended in error in the time; cancelled ones are not among them."`
 		Cancelled int64  `json:"cancelled" doc:"Executions that were cancelled in the time."`
-		P50       *int64 `json:"duration_p50_ms,omitempty" doc:"Median time from start to end of those that finished or failed, at most a sixteenth off; left out: there are none."`
+		P50       *int64 `json:"duration_p50_ms,omitempty" doc:"Median time from start to end of those that finished or failed, at most a sixteenth above it; left out: there are none."`
 		P95       *int64 `json:"duration_p95_ms,omitempty" doc:"The time that 95 of 100 of them took at most."`
 	}
 	overviewBucket struct {
@@ -62,8 +62,9 @@ type (
 		Running int64            `json:"running" doc:"Executions that hold a slot."`
 		Waiting int64            `json:"waiting" doc:"Executions that wait for a timer, an event, another execution or a person."`
 		Human   int64            `json:"human" doc:"Those of waiting that wait for a person."`
+		Delayed int64            `json:"delayed" doc:"Executions that do not start yet, because that was asked for."`
 		AtLeast bool             `json:"at_least" doc:"There may be more: of each kind, 10,000 are counted at most."`
-		Oldest  *oldestExecution `json:"oldest,omitempty" doc:"The execution that was created first of those that have not ended; left out: there is none."`
+		Oldest  *oldestExecution `json:"oldest,omitempty" doc:"The execution that was created first of those that have not ended and are not delayed; left out: there is none."`
 	}
 	oldestExecution struct {
 		ID        chargehand.ExecutionID `json:"id" format:"uuid"`
@@ -92,7 +93,7 @@ var overviewParameters = []*parameter{
 		},
 	},
 	{
-		name: "step", in: "query", about: "Length of a bucket, in hours or days: 1h, 6h, 1d. There are at most 1,000 buckets. Without it, an hour, or a day where that would be too many.",
+		name: "step", in: "query", about: "Length of a bucket, in hours or days: 1h, 6h, 1d. There are at most 1,000 buckets. Without it, an hour, or a day for more than a week.",
 		schema: huma.Schema{Type: "string", Pattern: stepPattern}, example: "1h",
 		read: func(c *call, value string) string {
 			if !stepForm.MatchString(value) {
@@ -190,7 +191,7 @@ func (c *call) getOverview() error {
 	v := overview{
 		From: at(o.From), To: at(o.To), Step: int64(o.Step / time.Second), AsOf: at(o.AsOf),
 		Buckets: make([]overviewBucket, len(o.Buckets)), Total: viewOverviewBucket(o.Total),
-		Now:      overviewNow{Queued: o.Now.Queued, Running: o.Now.Running, Waiting: o.Now.Waiting, Human: o.Now.Human, AtLeast: o.Now.AtLeast},
+		Now:      overviewNow{Queued: o.Now.Queued, Running: o.Now.Running, Waiting: o.Now.Waiting, Human: o.Now.Human, Delayed: o.Now.Delayed, AtLeast: o.Now.AtLeast},
 		Failures: viewFailures(o.Failures),
 	}
 	for i, b := range o.Buckets {

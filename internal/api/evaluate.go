@@ -26,7 +26,7 @@ func evaluateEndpoints() []endpoint {
 	return []endpoint{{
 		method: post, path: "/expressions/evaluate", id: "evaluateExpression", tag: "Workflows",
 		summary: "Evaluate an expression",
-		about:   "As a task would, with its bounds. Two are evaluated at once; others wait. Stores nothing.",
+		about:   "As a task would, with its bounds. Two are evaluated at once, and one of an account in one environment; others wait, up to 20 of a key or person. Stores nothing.",
 		scopes:  service.ScopeWorkflowsWrite, parameters: []*parameter{idempotencyParameter}, body: jsonBody(evaluateBody{}, true),
 		answers:   []answer{{status: 200, about: "Its value", view: evaluated{}}},
 		problems:  []chargehand.Code{chargehand.CodeExpressionInvalid, chargehand.CodeExpressionFailed},
@@ -36,7 +36,7 @@ func evaluateEndpoints() []endpoint {
 }
 
 func (c *call) evaluate() error {
-	v, err := c.server.service.Evaluate(c.r.Context(), c.value)
+	v, err := c.server.service.Evaluate(c.r.Context(), c.principal, c.value)
 	if err != nil {
 		return err
 	}

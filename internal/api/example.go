@@ -86,7 +86,7 @@ func exampleOverview(failures failureGroups) overview {
 	return overview{
 		From: exampleTime("2026-01-31T10:00:00Z"), To: exampleTime("2026-01-31T11:00:00Z"), Step: 3600, AsOf: exampleTime("2026-01-31T10:30:00Z"),
 		Buckets: []overviewBucket{{exampleTime("2026-01-31T10:00:00Z"), bucket}}, Total: bucket,
-		Now: overviewNow{Queued: 2, Running: 8, Waiting: 3, Human: 1, Oldest: &oldestExecution{
+		Now: overviewNow{Queued: 2, Running: 8, Waiting: 3, Human: 1, Delayed: 1, Oldest: &oldestExecution{
 			ID: exampleID[chargehand.ExecutionID](exampleExecutionID), Workflow: exampleID[chargehand.WorkflowID](exampleWorkflowID),
 			Status: "processing", Phase: "waiting", CreatedAt: exampleTime("2026-01-31T10:00:00Z"),
 		}},

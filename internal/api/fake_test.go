@@ -397,7 +397,7 @@ func (f *fake) Hold(ctx context.Context, _ *service.Principal) (context.Context,
 	return ctx, func() {}
 }
 
-func (f *fake) Evaluate(context.Context, value.Value) (value.Value, error) {
+func (f *fake) Evaluate(context.Context, *service.Principal, value.Value) (value.Value, error) {
 	return or[value.Value](f, map[string]any{"n": 2})
 }
 

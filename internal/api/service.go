@@ -51,7 +51,7 @@ type Service interface {
 	FollowExecution(ctx context.Context, p *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error
 	FollowBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v service.View, send func([]service.StreamEvent) error) error
 	Follow(ctx context.Context, p *service.Principal, topics []service.Topic, v service.View, send func([]service.StreamEvent) error) error
-	Evaluate(ctx context.Context, body value.Value) (value.Value, error)
+	Evaluate(ctx context.Context, p *service.Principal, body value.Value) (value.Value, error)
 	Hold(ctx context.Context, p *service.Principal) (held context.Context, release func())
 	Log(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q service.LogQuery) (*service.ExecutionLog, error)
 	Timeline(ctx context.Context, p *service.Principal, list service.ListTimeline) (*service.TimelinePage, error)

@@ -327,7 +327,7 @@ type ownSession struct {
 type startedBy struct {
 	Kind string `json:"kind" enum:"user,key" doc:"A user, by a session or a personal key, or an API key."`
 	ID   string `json:"id" format:"uuid" doc:"Id of the user or API key."`
-	Name string `json:"name" doc:"Name of the user or API key."`
+	Name string `json:"name,omitempty" doc:"Name of the user or API key; left out: it has none."`
 }
 
 type user struct {

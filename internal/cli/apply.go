@@ -145,6 +145,9 @@ func (c *connection) apply(ctx context.Context, api *client.Client, file string,
 	if a.Draft {
 		text += ", draft"
 	}
+	if o.Message != "" && before != nil && before.Revision == a.Revision {
+		fmt.Fprintf(c.err, "%s: no new revision was made, so the message is not kept\n", file)
+	}
 	if a.Draft && !o.Draft {
 		fmt.Fprintf(c.err, "%s: stored as a draft, because this key does not publish; use a key of live with the scope workflows:publish\n", file)
 	}

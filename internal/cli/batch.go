@@ -14,7 +14,8 @@ import (
 
 func newBatch(con console) *cobra.Command {
 	c := &connection{console: con}
-	var items, files, version string
+	var items, files, version, delay string
+	var labels []string
 	var concurrency int
 	var noWait bool
 	var save saving
@@ -33,6 +34,10 @@ func newBatch(con console) *cobra.Command {
 			if err := save.check(); err != nil {
 				return err
 			}
+			named, err := labelsOf(labels)
+			if err != nil {
+				return err
+			}
 			workflow, err := findWorkflow(ctx, api, args[0])
 			if err != nil {
 				return err
@@ -41,7 +46,7 @@ func newBatch(con console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := api.StartBatch(ctx, workflow.ID, list, client.BatchOptions{Concurrency: concurrency, Version: version})
+			b, err := api.StartBatch(ctx, workflow.ID, list, client.BatchOptions{Concurrency: concurrency, Version: version, Labels: named, Delay: delay})
 			if err != nil {
 				return err
 			}
@@ -58,6 +63,8 @@ func newBatch(con console) *cobra.Command {
 	f.StringVar(&files, "files", "", "upload every file that matches; each is an item with its reference as NAME")
 	f.IntVar(&concurrency, "concurrency", 0, "executions at once, 1 or more (default 5)")
 	f.StringVar(&version, "version", "", "run this version instead of the published one")
+	f.StringArrayVar(&labels, "label", nil, "label of the batch and its executions, NAME:VALUE (repeatable)")
+	f.StringVar(&delay, "delay", "", "start it later: an ISO 8601 duration such as PT30M")
 	f.BoolVar(&noWait, "no-wait", false, "print the accepted batch and return")
 	save.register(f)
 	return cmd

@@ -158,7 +158,7 @@ has failed most often. Executions stay counted when they are deleted. Counts are
 	fl := cmd.Flags()
 	timeVar(fl, &f.From, "from", "beginning: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago (default: a day before --to)")
 	timeVar(fl, &f.To, "to", "end (default: now)")
-	fl.StringVar(&f.Step, "step", "", "length of a row in hours or days, such as 1h, 6h, 1d (default: an hour, or a day for long times)")
+	fl.StringVar(&f.Step, "step", "", "length of a row in hours or days, such as 1h, 6h, 1d (default: an hour, or a day for more than a week)")
 	return cmd
 }
 
@@ -166,6 +166,9 @@ func (c *connection) showOverview(ctx context.Context, api *client.Client, o *cl
 	now := o.Now
 	state := fmt.Sprintf("now: %s queued, %s running, %s waiting, %s of them for a person",
 		atLeast(now.Queued, now.AtLeast), atLeast(now.Running, now.AtLeast), atLeast(now.Waiting, now.AtLeast), atLeast(now.Human, now.AtLeast))
+	if now.Delayed > 0 {
+		state += fmt.Sprintf("\ndelayed until later: %s", atLeast(now.Delayed, now.AtLeast))
+	}
 	if now.Oldest != nil {
 		state += fmt.Sprintf("\nthe oldest of them: %s, from %s", c.id(now.Oldest.ID), c.when(&now.Oldest.CreatedAt))
 	}

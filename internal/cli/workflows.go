@@ -58,6 +58,9 @@ func located(file string, err error) error {
 		lines = append(lines, file+": "+answer.Detail) // that of a single problem repeats it
 	}
 	for _, p := range answer.Errors {
+		if p.Parameter != "" { // the file is not at fault
+			return usage("%s", answer.Detail+" "+p.Detail)
+		}
 		lines = append(lines, fmt.Sprintf("%s:%d:%d: %s [%s]", file, max(p.Line, 1), max(p.Column, 1), printable(p.Detail), p.Code))
 	}
 	return &exitError{ExitUsage, errors.New(strings.Join(lines, "\n"))}

@@ -12,9 +12,9 @@ import (
 type Histogram struct{ bins map[int]int64 }
 
 // subBits is the number of bits below the highest one that tell bins apart.
-const subBits = 3
+const subBits = 4
 
-// bin is the number of the bin of a duration: itself up to 15, then eight bins for each power of two.
+// bin is the number of the bin of a duration: itself up to 31, then sixteen bins for each power of two.
 func bin(ms int64) int {
 	ms = max(0, ms)
 	exponent := bits.Len64(uint64(ms)) - 1 - subBits
@@ -68,8 +68,8 @@ func (h Histogram) Count() (n int64) {
 	return n
 }
 
-// Quantile is the middle of the bin that holds the duration below which a share q of all durations is, with q from 0 to
-// 1. false: there are no durations.
+// Quantile is the longest duration of the bin that holds the one below which a share q of all durations is, with q from
+// 0 to 1: at least that share takes no longer. false: there are no durations.
 func (h Histogram) Quantile(q float64) (ms int64, ok bool) {
 	total := h.Count()
 	if total <= 0 {
@@ -78,8 +78,8 @@ func (h Histogram) Quantile(q float64) (ms int64, ok bool) {
 	left := min(total-1, int64(q*float64(total)))
 	for _, bin := range slices.Sorted(maps.Keys(h.bins)) {
 		if left -= h.bins[bin]; left < 0 {
-			low, above := bounds(bin)
-			return (low + above - 1) / 2, true
+			_, above := bounds(bin)
+			return above - 1, true
 		}
 	}
 	return 0, false
@@ -101,7 +101,7 @@ func (h Histogram) Bytes() []byte {
 var ErrDamaged = errors.New("not a histogram")
 
 // lastBin is that of the longest duration.
-const lastBin = 61 << subBits
+const lastBin = (64 - subBits) << subBits
 
 // MergeBytes adds the durations of an encoded histogram. Errors: ErrDamaged; some durations may have been added then.
 func (h *Histogram) MergeBytes(b []byte) error {

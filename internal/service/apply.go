@@ -128,7 +128,7 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		return nil, err
 	}
 	if len(r.Message) > maxMessageBytes {
-		return nil, &chargehand.Error{Code: chargehand.CodeInvalidParameter, Detail: "The message is too long.", Fields: []chargehand.FieldError{{
+		return nil, &chargehand.Error{Code: chargehand.CodeInvalidParameter, Detail: "The message of the revision is too long.", Fields: []chargehand.FieldError{{
 			Parameter: "message", Code: "too_long", Detail: "message must have at most " + strconv.Itoa(maxMessageBytes) + " bytes.",
 		}}}
 	}

@@ -234,7 +234,7 @@ func TestListAllBatches(t *testing.T) {
 // TestEvaluate: what an expression gets, and what is wrong with it, with its place.
 func TestEvaluate(t *testing.T) {
 	fx := newFixture(t)
-	v, err := fx.Evaluate(t.Context(), parse(t, `{"expression":"${ [.a, $input.a, $context.b, $i, $secrets] }","input":{"a":1},"context":{"b":2},"variables":{"i":3}}`))
+	v, err := fx.Evaluate(t.Context(), fx.p, parse(t, `{"expression":"${ [.a, $input.a, $context.b, $i, $secrets] }","input":{"a":1},"context":{"b":2},"variables":{"i":3}}`))
 	if list, _ := v.([]any); err != nil || len(list) != 5 || list[0] != 1 || list[1] != 1 || list[2] != 2 || list[3] != 3 || list[4] != nil {
 		t.Errorf("evaluated to %v, %v", v, err)
 	}
@@ -253,7 +253,7 @@ func TestEvaluate(t *testing.T) {
 		{`{"expression":".a.b","input":{"a":1}}`, chargehand.CodeExpressionFailed, "/expression", 0},
 		{`{"expression":"[range(1e9)]"}`, chargehand.CodeExpressionFailed, "/expression", 0},
 	} {
-		_, err := fx.Evaluate(t.Context(), parse(t, test.body))
+		_, err := fx.Evaluate(t.Context(), fx.p, parse(t, test.body))
 		shown := wantCode(t, err, test.code)
 		wantPointers(t, shown, test.pointer)
 		if shown.Fields[0].Line != test.line {

@@ -39,15 +39,16 @@ func (s *Service) CountExecutions(ctx context.Context, p *Principal, q ListExecu
 		if err != nil || !possible {
 			return err
 		}
-		c = ExecutionCount{Count: int64(min(len(keys), s.counted)), AtLeast: len(keys) > s.counted || !floor.IsZero(), ExaminedUntil: examinedUntil(floor)}
+		c = ExecutionCount{Count: int64(min(len(keys), s.counted)), AtLeast: len(keys) > s.counted || !floor.IsZero(), ExaminedUntil: examinedUntil(p, floor)}
 		return nil
 	})
 	return c, err
 }
 
-// examinedUntil is the time before which nothing was looked at, of an id behind which nothing was.
-func examinedUntil(floor chargehand.ExecutionID) (at time.Time) {
-	if !floor.IsZero() {
+// examinedUntil is the time before which nothing was looked at, of an id behind which nothing was. It is zero for a
+// principal that does not see everything: the id may be that of an execution that it does not see.
+func examinedUntil(p *Principal, floor chargehand.ExecutionID) (at time.Time) {
+	if !floor.IsZero() && p.seesEverything() {
 		at = floor.Time()
 	}
 	return at
@@ -103,7 +104,7 @@ func (s *Service) failures(r *store.Reader, p *Principal, q *ListExecutions) (*F
 	if len(rows) > most {
 		rows, floor = rows[:most], rows[most-1].ID
 	}
-	g.AtLeast, g.ExaminedUntil = !floor.IsZero(), examinedUntil(floor)
+	g.AtLeast, g.ExaminedUntil = !floor.IsZero(), examinedUntil(p, floor)
 	list := groupFailures(rows)
 	limit := q.Limit
 	if limit == 0 {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +24,7 @@ const holdFailures = 8
 // holds knows the keys and sessions of long requests: streams, and those that wait.
 type holds struct {
 	mu      sync.Mutex
-	byKey   map[holdKey]*hold
+	byKey   map[holdKey]hold
 	running bool
 }
 
@@ -33,11 +35,8 @@ type holdKey struct {
 	environment chargehand.Environment
 }
 
-// hold is shared by the requests of one key or session.
-type hold struct {
-	principal *Principal
-	cancels   map[*context.CancelCauseFunc]struct{}
-}
+// hold are the requests of one key or session, each with the rights that it began with (rightsOf).
+type hold map[*context.CancelCauseFunc]string
 
 // Hold returns a context that ends when the key or session of p ends, or its rights change; the cause is then a
 // *StreamEnd. It does not count as a use of either. The caller calls release at last.
@@ -48,17 +47,16 @@ func (s *Service) Hold(ctx context.Context, p *Principal) (held context.Context,
 		return held, func() { cancel(nil) }
 	}
 	h := &s.holds
+	rights := rightsOf(p)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.byKey == nil {
-		h.byKey = make(map[holdKey]*hold)
+		h.byKey = make(map[holdKey]hold)
 	}
-	shared := h.byKey[key]
-	if shared == nil {
-		shared = &hold{principal: p, cancels: make(map[*context.CancelCauseFunc]struct{})}
-		h.byKey[key] = shared
+	if h.byKey[key] == nil {
+		h.byKey[key] = make(hold)
 	}
-	shared.cancels[&cancel] = struct{}{}
+	h.byKey[key][&cancel] = rights
 	if !h.running {
 		h.running = true
 		go s.checkHolds()
@@ -67,7 +65,7 @@ func (s *Service) Hold(ctx context.Context, p *Principal) (held context.Context,
 		cancel(nil)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if delete(shared.cancels, &cancel); len(shared.cancels) == 0 && h.byKey[key] == shared {
+		if delete(h.byKey[key], &cancel); len(h.byKey[key]) == 0 {
 			delete(h.byKey, key)
 		}
 	}
@@ -86,58 +84,72 @@ func (s *Service) checkHolds() {
 			h.mu.Unlock()
 			return
 		}
-		list := make(map[holdKey]*Principal, len(h.byKey))
-		for key, shared := range h.byKey {
-			list[key] = shared.principal
-		}
+		keys := slices.Collect(maps.Keys(h.byKey))
 		h.mu.Unlock()
-		ended, err := s.endedHolds(list)
+		known, err := s.heldRights(keys)
 		if err == nil {
 			failed = 0
 		} else if failed++; failed >= holdFailures {
-			for key := range list {
-				ended[key] = &StreamEnd{Reason: EndUnavailable, Detail: "The storage cannot be used at the moment.", Reconnect: true}
+			for _, key := range keys {
+				known[key] = heldRights{end: &StreamEnd{Reason: EndUnavailable, Detail: "The storage cannot be used at the moment.", Reconnect: true}}
 			}
 		}
-		h.end(ended)
+		h.end(known)
 	}
 }
 
-// end ends the requests of some keys and sessions.
-func (h *holds) end(ended map[holdKey]*StreamEnd) {
+// heldRights is what a key or session may do now; or why all its requests end.
+type heldRights struct {
+	rights string
+	end    *StreamEnd
+}
+
+var errRightsChanged = &StreamEnd{Reason: EndRevoked, Detail: "The rights of the API key or session have changed.", Reconnect: true}
+
+// end ends the requests of keys and sessions that have ended, and those that began with other rights.
+func (h *holds) end(known map[holdKey]heldRights) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for key, why := range ended {
-		if shared := h.byKey[key]; shared != nil {
-			for cancel := range shared.cancels {
-				(*cancel)(why)
+	for key, now := range known {
+		requests := h.byKey[key]
+		for cancel, rights := range requests {
+			switch {
+			case now.end != nil:
+				(*cancel)(now.end)
+			case rights != now.rights:
+				(*cancel)(errRightsChanged)
+			default:
+				continue
 			}
+			delete(requests, cancel)
+		}
+		if len(requests) == 0 {
 			delete(h.byKey, key)
 		}
 	}
 }
 
-// endedHolds finds out which keys and sessions have ended, or have other rights than before. The answer is never nil.
-func (s *Service) endedHolds(list map[holdKey]*Principal) (map[holdKey]*StreamEnd, error) {
-	ended := make(map[holdKey]*StreamEnd)
+// heldRights reads what keys and sessions may do now. The answer is never nil.
+func (s *Service) heldRights(keys []holdKey) (map[holdKey]heldRights, error) {
+	known := make(map[holdKey]heldRights, len(keys))
 	ctx, cancel := context.WithTimeout(context.Background(), holdEvery)
 	defer cancel()
 	err := s.view(ctx, func(r *store.Reader) error {
-		clear(ended)
-		for key, was := range list {
+		clear(known)
+		for _, key := range keys {
 			now, err := s.principalOf(r, key)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				ended[key] = &StreamEnd{Reason: EndRevoked, Detail: "The API key or session has ended."}
+				known[key] = heldRights{end: &StreamEnd{Reason: EndRevoked, Detail: "The API key or session has ended."}}
 			case err != nil:
 				return err
-			case rightsOf(now) != rightsOf(was):
-				ended[key] = &StreamEnd{Reason: EndRevoked, Detail: "The rights of the API key or session have changed.", Reconnect: true}
+			default:
+				known[key] = heldRights{rights: rightsOf(now)}
 			}
 		}
 		return nil
 	})
-	return ended, err
+	return known, err
 }
 
 // principalOf reads the principal of a key or session that counts now. Errors: store.ErrNotFound.

@@ -37,6 +37,7 @@ type ExecutionPage struct {
 // Codes: workflow_not_found (there never was such a workflow for this principal).
 func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecutions) (*ExecutionPage, error) {
 	page := &ExecutionPage{Data: []*Execution{}}
+	q.After = s.openCursor(q.After)
 	f, possible := s.listFilter(p, &q)
 	f.Limit = q.Limit + 1
 	var found []snapshot
@@ -45,7 +46,7 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 		if err != nil || !possible {
 			return err
 		}
-		page.Cursor = idCursor(floor)
+		page.Cursor = s.floorCursor(p, floor)
 		n := min(len(rows), q.Limit)
 		if q.Inputs {
 			if n, err = s.readInputs(r, rows[:n]); err != nil {

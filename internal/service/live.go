@@ -33,8 +33,9 @@ type live struct {
 	mu      sync.Mutex
 	topics  map[Topic]*topic
 	open    map[streamOwner]int // streams
-	total   int                 // streams
-	round   uint64              // counts the readings
+	shares  map[streamAccount]int
+	total   int    // streams
+	round   uint64 // counts the readings
 	running bool
 	wake    chan struct{} // has room for one: a topic is due
 }
@@ -77,6 +78,7 @@ func (h *live) init(s *Service) {
 	h.slow = slowSend
 	h.s, h.timelines, h.wake = s, make(chan struct{}, liveTimelines), make(chan struct{}, 1)
 	h.topics, h.open = make(map[Topic]*topic), make(map[streamOwner]int)
+	h.shares = make(map[streamAccount]int)
 }
 
 // join makes a reader of some topics.

@@ -14,13 +14,15 @@ import (
 type Overview struct {
 	Workflow chargehand.WorkflowID // zero: all
 	From, To time.Time             // zero To: now; zero From: a day before To
-	Step     time.Duration         // of a bucket: whole hours; 0: an hour, or a day where that would be too many buckets
+	Step     time.Duration         // of a bucket: whole hours; 0: an hour, or a day for more than a week
 }
 
 const (
 	overviewDay = 24 * time.Hour
 	// rollupLife is how long the counts of an hour are kept.
 	rollupLife = 400 * overviewDay
+	// hourlyOverview is the longest time that is shown by the hour unless that is asked for.
+	hourlyOverview = 7*overviewDay + time.Hour
 	// maxOverviewBuckets bounds the buckets of an overview.
 	maxOverviewBuckets = 1000
 	// maxRollupsRead bounds the hours that are read for an overview, those of each workflow that the caller is limited to.
@@ -53,8 +55,9 @@ type OverviewBucket struct {
 // OverviewNow is what is being done.
 type OverviewNow struct {
 	Queued, Running, Waiting, Human int64 // Human is a part of Waiting
-	AtLeast                         bool  // there are more: not all were counted
-	Oldest                          *OldestExecution
+	Delayed                         int64
+	AtLeast                         bool             // there are more: not all were counted
+	Oldest                          *OldestExecution // without the delayed ones
 }
 
 // OldestExecution is the one that was accepted first, of those that have not ended.
@@ -115,11 +118,11 @@ func (s *Service) newOverview(q Overview) (*OverviewReport, error) {
 		return nil, badParameter("from", "must be before to.")
 	}
 	if q.To.Sub(q.From) > rollupLife {
-		return nil, badParameter("from", "is too early: the time from it to the parameter to is 400 days at most, which is how long counts are kept.")
+		return nil, badParameter("from", "is too early: the time from it until to is 400 days at most, which is how long counts are kept.")
 	}
 	step := q.Step
 	if step == 0 {
-		if step = time.Hour; q.To.Sub(q.From) > (maxOverviewBuckets-1)*time.Hour {
+		if step = time.Hour; q.To.Sub(q.From) > hourlyOverview {
 			step = overviewDay
 		}
 	}
@@ -136,9 +139,11 @@ func (s *Service) newOverview(q Overview) (*OverviewReport, error) {
 	return r, nil
 }
 
+// badParameter is the error for a parameter; detail completes a sentence that starts with its name.
 func badParameter(parameter, detail string) error {
+	detail = parameter + " " + detail
 	return &chargehand.Error{
-		Code: chargehand.CodeInvalidParameter, Detail: "The parameter " + parameter + " " + detail,
+		Code: chargehand.CodeInvalidParameter, Detail: detail,
 		Fields: []chargehand.FieldError{{Parameter: parameter, Code: string(chargehand.CodeInvalidParameter), Detail: detail}},
 	}
 }
@@ -226,7 +231,7 @@ func (s *Service) readNow(r *store.Reader, p *Principal, now *OverviewNow, scope
 			oldest = &e
 		}
 	}
-	now.Queued, now.Running, now.Waiting, now.Human, now.AtLeast = sum.Queued, sum.Running, sum.Waiting, sum.Human, sum.More
+	now.Queued, now.Running, now.Waiting, now.Human, now.Delayed, now.AtLeast = sum.Queued, sum.Running, sum.Waiting, sum.Human, sum.Delayed, sum.More
 	if oldest == nil {
 		return nil
 	}

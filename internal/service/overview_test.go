@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,7 +106,8 @@ func TestOverviewBounds(t *testing.T) {
 	}{
 		"a day":        {Overview{To: to}, "2026-05-01T10:00:00Z", time.Hour, 25},
 		"an hour":      {Overview{From: to.Add(-time.Minute), To: to}, "2026-05-02T10:00:00Z", time.Hour, 1},
-		"a month":      {Overview{From: to.AddDate(0, 0, -30), To: to}, "2026-04-02T10:00:00Z", time.Hour, 721},
+		"a week":       {Overview{From: to.AddDate(0, 0, -7), To: to}, "2026-04-25T10:00:00Z", time.Hour, 169},
+		"a month":      {Overview{From: to.AddDate(0, 0, -30), To: to}, "2026-04-02T00:00:00Z", 24 * time.Hour, 31},
 		"by the day":   {Overview{From: to.AddDate(0, 0, -2), To: to, Step: 24 * time.Hour}, "2026-04-30T00:00:00Z", 24 * time.Hour, 3},
 		"all there is": {Overview{From: to.Add(-400 * 24 * time.Hour), To: to}, "2025-03-28T00:00:00Z", 24 * time.Hour, 401},
 	} {
@@ -123,7 +125,10 @@ func TestOverviewBounds(t *testing.T) {
 		"too many": {From: to.AddDate(0, 0, -60), To: to, Step: time.Hour}, "half an hour": {To: to, Step: 30 * time.Minute}, "90 minutes": {To: to, Step: 90 * time.Minute},
 	} {
 		_, err := fx.Overview(t.Context(), fx.p, q)
-		wantCode(t, err, chargehand.CodeInvalidParameter)
+		wrong := wantCode(t, err, chargehand.CodeInvalidParameter)
+		if field := wrong.Fields[0]; !strings.HasPrefix(field.Detail, field.Parameter+" ") || wrong.Detail != field.Detail {
+			t.Errorf("%s: %q, %+v", name, wrong.Detail, field)
+		}
 		if t.Failed() {
 			t.Fatal(name)
 		}

@@ -2,6 +2,9 @@ package service
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"math"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
@@ -57,6 +60,40 @@ func each[Row, T any](show func(*store.Reader, *Row) (T, error)) func(*store.Rea
 
 // idCursor is the cursor of an item that is found by its id alone.
 func idCursor[K any](id chargehand.ID[K]) Cursor { return Cursor{Milli: id.Milli(), ID: id} }
+
+// sealedCursor marks the cursor of an execution that the reader may not see: its id is encrypted.
+const sealedCursor = math.MaxInt64
+
+// floorCursor is the cursor of a list that ends where no more rows were looked at. A principal that does not see
+// everything may not see the row either, so its cursor tells nothing about it.
+func (s *Service) floorCursor(p *Principal, floor chargehand.ExecutionID) Cursor {
+	if floor.IsZero() || p.seesEverything() {
+		return idCursor(floor)
+	}
+	c := Cursor{Milli: sealedCursor}
+	s.cursors.Encrypt(c.ID[:], floor[:])
+	return c
+}
+
+// openCursor is the inverse of floorCursor; other cursors stay as they are.
+func (s *Service) openCursor(c Cursor) Cursor {
+	if c.Milli != sealedCursor {
+		return c
+	}
+	var id chargehand.ExecutionID
+	s.cursors.Decrypt(id[:], c.ID[:])
+	return idCursor(id)
+}
+
+// newCursors makes the cipher of cursors, the same on all nodes. An id is one block of it, and no two are the same.
+func newCursors(p *pepper) cipher.Block {
+	key := p.digest("cursors of lists")
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic("service: " + err.Error()) // the key has the right size
+	}
+	return block
+}
 
 // numberCursor is the cursor of an item that is found by its number.
 func numberCursor(no int64) Cursor { return Cursor{Milli: no, ID: [16]byte{1}} }

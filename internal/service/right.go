@@ -195,6 +195,9 @@ func (p *Principal) SeesWhole(id chargehand.WorkflowID) bool {
 	return p.partial == nil || slices.Contains(p.partial.whole, id)
 }
 
+// seesEverything reports whether the principal sees all of its account and environment.
+func (p *Principal) seesEverything() bool { return p.Workflows == nil && p.partial == nil }
+
 // seesStarted reports whether the principal sees an execution or batch of a workflow that was started by an actor.
 func (p *Principal) seesStarted(id chargehand.WorkflowID, by int64) bool {
 	return p.Sees(id) && (p.SeesWhole(id) || by != 0 && by == p.actor())

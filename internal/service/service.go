@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/cipher"
 	"errors"
 	"log/slog"
 	"time"
@@ -98,7 +99,8 @@ type Service struct {
 	running     runningKeys
 	schedules   *schedule.Scheduler
 	holds       holds
-	evaluating  chan struct{} // a permit for each expression of a request
+	cursors     cipher.Block // of cursors that tell nothing
+	evaluations *evaluations // of expressions of requests
 	live        live
 }
 
@@ -124,7 +126,7 @@ func New(c Config) *Service {
 		strangers: make(chan struct{}, maxStrangers),
 	}
 	s.live.init(s)
-	s.evaluating = make(chan struct{}, maxEvaluations)
+	s.cursors, s.evaluations = newCursors(s.pepper), newEvaluations()
 	s.schedules = schedule.New(schedule.Config{
 		Store: c.Store, Plans: c.Plans, Blobs: eventContents{s}, Starter: s, Zone: c.Zone, Unread: c.UnreadEvents,
 		Shared: c.Shared, Now: c.Now, Log: c.Log,

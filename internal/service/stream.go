@@ -225,9 +225,18 @@ var errSlow = &StreamEnd{Reason: EndSlow, Detail: "The stream was read too slowl
 // streamOwner is who a stream counts for: the person, or the key.
 type streamOwner struct{ account, actor int64 }
 
+// streamAccount is an account in an environment. It has streamShare times as many streams as are free at most, so that
+// others always find some.
+type streamAccount struct {
+	account     int64
+	environment chargehand.Environment
+}
+
+const streamShare = 3
+
 // admit counts a stream. Codes: quota_exceeded, unavailable.
 func (h *live) admit(p *Principal) (leave func(), err error) {
-	limits, owner := h.s.limits, streamOwner{p.AccountNo, p.actor()}
+	limits, owner, share := h.s.limits, streamOwner{p.AccountNo, p.actor()}, streamAccount{p.AccountNo, p.Environment}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -241,13 +250,22 @@ func (h *live) admit(p *Principal) (leave func(), err error) {
 			Code: chargehand.CodeUnavailable, RetryAfter: 5,
 			Detail: "The server has as many streams of events open as it may have (event_streams).",
 		}
+	case h.shares[share] >= streamShare*(limits.EventStreams-h.total):
+		return nil, &chargehand.Error{
+			Code: chargehand.CodeQuotaExceeded, RetryAfter: 5,
+			Detail: "The account has as many streams of events open in this environment as leave room for others: three quarters of what others leave (event_streams).",
+		}
 	}
 	h.open[owner]++
+	h.shares[share]++
 	h.total++
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.total--
+		if h.shares[share]--; h.shares[share] == 0 {
+			delete(h.shares, share)
+		}
 		if h.open[owner]--; h.open[owner] == 0 {
 			delete(h.open, owner)
 		}

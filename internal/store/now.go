@@ -25,14 +25,15 @@ func (f *NowFilter) admits(workflow, startedBy int64) bool {
 type Now struct {
 	Queued  int64 // wait for a slot
 	Running int64
-	Waiting int64 // for a timer, an event, a child, a person; and those that are delayed
+	Waiting int64 // for a timer, an event, a child, a person
 	Human   int64 // of those that wait: for a person
+	Delayed int64 // do not start yet, because that was asked for
 	More    bool  // there are more than were rows at
 }
 
 // Add adds the counts of o.
 func (n *Now) Add(o Now) {
-	n.Queued, n.Running, n.Waiting, n.Human = n.Queued+o.Queued, n.Running+o.Running, n.Waiting+o.Waiting, n.Human+o.Human
+	n.Queued, n.Running, n.Waiting, n.Human, n.Delayed = n.Queued+o.Queued, n.Running+o.Running, n.Waiting+o.Waiting, n.Human+o.Human, n.Delayed+o.Delayed
 	n.More = n.More || o.More
 }
 
@@ -42,6 +43,8 @@ func (n *Now) count(state ExecutionState, status chargehand.Status) {
 		n.Queued++
 	case StateActive:
 		n.Running++
+	case StateDelayed:
+		n.Delayed++
 	default:
 		n.Waiting++
 		if status == chargehand.HumanInTheLoop {
@@ -103,7 +106,8 @@ func (r *Reader) countStartedBy(f NowFilter, limit int) (n Now, err error) {
 // openStatuses are those that are not final.
 var openStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
 
-// OldestUnfinished reads the execution that was created first of those that have not ended, and that a filter selects.
+// OldestUnfinished reads the execution that was created first of those that have not ended and are not delayed, and
+// that a filter selects.
 // It looks at up to limit of each status. Errors: ErrNotFound.
 func (r *Reader) OldestUnfinished(f NowFilter, limit int) (oldest Execution, err error) {
 	where, args := `e.account = ?1 AND e.environment = ?2`, []any{f.Account, int64(f.Environment), int64(limit)}
@@ -113,10 +117,10 @@ func (r *Reader) OldestUnfinished(f NowFilter, limit int) (oldest Execution, err
 	case f.Workflow != 0:
 		where, args = where+` AND e.workflow = ?4`, append(args, f.Workflow)
 	}
-	query, args := mergeStatuses(`SELECT e.no, e.workflow, e.started_by, e.id FROM execution e WHERE `+where, `id LIMIT ?3`, openStatuses, args)
+	query, args := mergeStatuses(`SELECT e.no, e.workflow, e.started_by, e.id, e.state FROM execution e WHERE `+where, `id LIMIT ?3`, openStatuses, args)
 	no := int64(0)
 	err = r.c.Query(query, func(row Row) error {
-		if f.admits(row.Int(1), row.Int(2)) {
+		if ExecutionState(row.Int(4)) != StateDelayed && f.admits(row.Int(1), row.Int(2)) {
 			no = row.Int(0)
 			return errEnough
 		}
