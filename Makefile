@@ -13,7 +13,8 @@ help: ## print this help
 	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
-build: ## build bin/chargehand (static, no cgo)
+build: ## build bin/chargehand (static, no cgo) with the web UI; CHARGEHAND_UI=off leaves that out
+	@scripts/web build
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/... ./examples/picture
 
@@ -59,11 +60,12 @@ workflowcheck: ## nothing that a Temporal workflow reaches may differ between tw
 	.cache/bin/workflowcheck -config .workflowcheck.yaml ./internal/engine/temporal
 
 .PHONY: generate
-generate: ## write the generated files: api/openapi.yaml, docs/reference/{cli,settings,limits,errors}.md, internal/notice/notices.txt
+generate: ## write the generated files: api/openapi.yaml, docs/reference/{cli,settings,limits,errors}.md, internal/notice/notices.txt, web/src/api/schema.d.ts
 	@mkdir -p api
 	@scripts/notices
 	@$(MAKE) --no-print-directory build
 	$(BIN) openapi > api/openapi.yaml
+	@[ "$${CHARGEHAND_UI:-on}" = off ] || scripts/web schema
 	@set -e; for page in cli settings limits errors; do $(BIN) reference $$page > docs/reference/$${page}.md; done
 
 .PHONY: man
@@ -73,7 +75,7 @@ man: build ## write man pages to bin/man
 .PHONY: verify
 verify: generate ## fail if a generated file or go.mod is not what the code says
 	go mod tidy -diff
-	@git diff --exit-code -- api docs/reference/{cli,settings,limits,errors}.md internal/notice/notices.txt || { echo "generated files differ: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- api docs/reference/{cli,settings,limits,errors}.md internal/notice/notices.txt web/src/api/schema.d.ts || { echo "generated files differ: run make generate and commit"; exit 1; }
 
 .PHONY: release
 release: ## build dist/: binaries that can be built again, byte by byte, lists of what they are made of (CycloneDX), checksums

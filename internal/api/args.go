@@ -52,6 +52,7 @@ type args struct {
 	topics        []service.Topic   // of a stream
 	ended         bool              // the client of a stream has its last event
 	page          string            // where the browser goes after the provider
+	back          string            // where the browser goes after a sign-in
 }
 
 // parameter is a query parameter or header that routes share: how it is read, and what the

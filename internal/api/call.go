@@ -83,6 +83,10 @@ func (c *call) run() error {
 			return err
 		}
 	}
+	if rt == nil && c.isUIPage() {
+		c.route = c.server.uiRoute
+		return c.uiPage()
+	}
 	if rt == nil {
 		return c.noRoute()
 	}

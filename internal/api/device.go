@@ -173,7 +173,7 @@ func deviceStepField(step string) page.Field {
 
 // deviceSignInPage signs a person in who opens the page without a session.
 func (c *call) deviceSignInPage(q map[string]string) page.Content {
-	content := loginPage(q, c.methods())
+	content := c.loginPage(q, c.methods())
 	content.Page, content.After, content.Forgotten = page.DeviceSignIn, pageDevice, false
 	content.Fields = append([]page.Field{deviceStepField(deviceSignIn)}, content.Fields...)
 	return content

@@ -18,6 +18,7 @@ import (
 var publicPages = []string{
 	"GET /", "GET /setup", "POST /setup", "GET /sign-in", "POST /sign-in", "GET /invitation", "POST /invitation",
 	"GET /password-reset", "POST /password-reset", "GET /device", "POST /device", "GET /assets/page.css", "GET /assets/page.js",
+	"GET /assets/{asset}", "GET /licences", "GET /*",
 }
 
 // pageEndpoints are the pages. They are at the root, and not in the document.
@@ -30,15 +31,19 @@ func pageEndpoints() []endpoint {
 		}
 		return e
 	}
-	return []endpoint{
+	signIn := func(e endpoint) endpoint {
+		e.parameters = []*parameter{backParameter}
+		return e
+	}
+	return append(uiEndpoints(), []endpoint{
 		{method: get, path: "/", id: "GET /", browsed: true, page: true, serve: (*call).rootPage},
 		one(get, "/setup", func(c *call) error { return c.showForm(setupPage(nil)) }), one(post, "/setup", (*call).postSetup),
-		one(get, "/sign-in", (*call).signInPage), one(post, "/sign-in", (*call).postSignIn),
+		signIn(one(get, "/sign-in", (*call).signInPage)), signIn(one(post, "/sign-in", (*call).postSignIn)),
 		one(get, "/invitation", func(c *call) error { return c.showForm(invitationPage(nil)) }), one(post, "/invitation", (*call).postInvitation),
 		one(get, "/password-reset", func(c *call) error { return c.drawPage(http.StatusOK, resetPage(nil)) }), one(post, "/password-reset", (*call).postReset),
 		one(get, "/device", (*call).devicePage), one(post, "/device", (*call).postDevice),
 		asset("/assets/page.css", "text/css; charset=utf-8", page.Style), asset("/assets/page.js", "text/javascript; charset=utf-8", page.Script),
-	}
+	}...)
 }
 
 // maxForm bounds what a form sends.
@@ -65,14 +70,19 @@ func (c *call) drawPage(status int, content page.Content) error {
 	if err != nil {
 		return err
 	}
+	c.pageHeaders(page.Policy, "no-referrer")
+	c.send(status, []string{"text/html; charset=utf-8"}, text)
+	return nil
+}
+
+// pageHeaders are those of every answer that is a page.
+func (c *call) pageHeaders(policy, referrer string) {
 	h := c.w.Header()
-	h["Content-Security-Policy"] = []string{page.Policy}
-	h["Referrer-Policy"] = []string{"no-referrer"}
+	h["Content-Security-Policy"] = []string{policy}
+	h["Referrer-Policy"] = []string{referrer}
 	h["Cross-Origin-Opener-Policy"] = []string{"same-origin"}
 	h["Permissions-Policy"] = []string{"camera=(), geolocation=(), microphone=(), payment=()"}
 	h["Cache-Control"] = []string{"no-store"}
-	c.send(status, []string{"text/html; charset=utf-8"}, text)
-	return nil
 }
 
 // failPage answers a request for a page with what went wrong, in words for people.
@@ -103,7 +113,7 @@ func (c *call) form() (map[string]string, error) {
 
 // answerForm signs the browser in and sends it to the page that says so, or shows the form again with what is wrong.
 func (c *call) answerForm(again page.Content, s *signin.Session, err error) error {
-	return c.answerFormAt("/sign-in", again, s, err)
+	return c.answerFormAt(cmp.Or(c.args.back, pageSignIn), again, s, err)
 }
 
 // answerFormAt is answerForm with another page to go to.
@@ -219,8 +229,8 @@ func (c *call) postSetup() error {
 	return c.badForm(setupPage(q), s, needsPassword(q, err))
 }
 
-func loginPage(q map[string]string, m signin.Methods) page.Content {
-	content := page.Content{Page: page.SignIn, Passkey: page.PasskeySignIn, Fields: []page.Field{
+func (c *call) loginPage(q map[string]string, m signin.Methods) page.Content {
+	content := page.Content{Page: page.SignIn, After: c.args.back, Passkey: page.PasskeySignIn, Fields: []page.Field{
 		{Name: "email", Type: "email", Autocomplete: "username", Value: q["email"], Required: true},
 		{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
 	}}
@@ -231,12 +241,16 @@ func loginPage(q map[string]string, m signin.Methods) page.Content {
 	return offer(content, m)
 }
 
-// rootPage says to a person where to go. A program gets the error of a path that does not exist.
+// rootPage is the UI, and without it says to a person where to go. A program gets the error of a path that does not
+// exist.
 func (c *call) rootPage() error {
 	if !c.asksForPage() {
 		c.route = nil
 		return chargehand.NewError(chargehand.CodeRouteNotFound,
 			"There is no path \"/\" here. All paths are in "+chargehand.APIPath+"/openapi.json.")
+	}
+	if c.server.ui != nil {
+		return c.uiPage()
 	}
 	return c.drawPage(http.StatusOK, page.Content{Page: page.Root})
 }
@@ -247,10 +261,14 @@ func (c *call) signInPage() error {
 		return err
 	}
 	if s := c.browserSession(); s != nil {
+		if c.args.back != "" {
+			c.seeOther(c.args.back)
+			return nil
+		}
 		c.lang = page.Language(s.Person.Locale, strings.Join(c.r.Header["Accept-Language"], ","))
 		content := page.Content{
 			Page: page.SignedIn, Note: s.Person.Name + " (" + s.Person.Email + "), " + s.Account.Name,
-			Fields: []page.Field{{Name: "leave", Type: "hidden", Value: "yes"}},
+			Fields: []page.Field{{Name: "leave", Type: "hidden", Value: "yes"}}, UI: c.server.ui != nil,
 		}
 		if err := c.offerMore(&content, s, m); err != nil {
 			return err
@@ -261,7 +279,7 @@ func (c *call) signInPage() error {
 		c.seeOther("/setup")
 		return nil
 	}
-	return c.drawPage(http.StatusOK, loginPage(nil, m))
+	return c.drawPage(http.StatusOK, c.loginPage(nil, m))
 }
 
 // offerMore adds to the page of a person who has just signed in what other ways to sign in the person can choose.
@@ -322,12 +340,12 @@ func (c *call) postSignIn() error {
 	}
 	if q["forgotten"] != "" {
 		if err := c.server.signIn.AskReset(c.r.Context(), q["forgotten"], c.from()); err != nil {
-			return c.answerForm(loginPage(nil, c.methods()), nil, err)
+			return c.answerForm(c.loginPage(nil, c.methods()), nil, err)
 		}
 		return c.drawPage(http.StatusOK, page.Content{Page: page.Forgotten})
 	}
 	s, err := c.server.signIn.SignIn(c.r.Context(), q["email"], q["password"], c.from())
-	return c.answerForm(loginPage(q, c.methods()), s, err)
+	return c.answerForm(c.loginPage(q, c.methods()), s, err)
 }
 
 func invitationPage(q map[string]string) page.Content {

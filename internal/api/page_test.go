@@ -125,7 +125,7 @@ func TestPublicPagesAreListed(t *testing.T) {
 	for _, name := range publicPages {
 		listed[name] = true
 	}
-	for _, e := range pageEndpoints() {
+	for _, e := range append(pageEndpoints(), uiEndpoint) {
 		if name := e.method + " " + e.path; !listed[name] {
 			t.Errorf("%s is in no list", name)
 		} else {

@@ -24,6 +24,7 @@ const (
 	versionParam
 	secretParam
 	problemParam
+	assetParam
 )
 
 // paramKinds lists the parameters of paths by the name they have there.
@@ -42,6 +43,7 @@ var paramKinds = map[string]paramKind{
 	"version":     versionParam,
 	"name":        secretParam,
 	"code":        problemParam,
+	"asset":       assetParam,
 }
 
 // notFound is the answer to a segment that can name nothing: the same as for an id that

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/loglimit"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/web"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	Tracer trace.Tracer
 	// Version of the product, for the OpenAPI document and GET /me.
 	Version string
+	// UI is the web UI; nil: the product was built without.
+	UI *web.UI
 }
 
 // Server is the HTTP interface: an http.Handler, and an http.Server around it.
@@ -55,6 +58,8 @@ type Server struct {
 	lines     *loglimit.Limiter // of what repeats in the log
 	publicURL string
 	version   string
+	ui        *web.UI // nil: there is none
+	uiRoute   *route
 	ready     func() bool
 	registry  *prometheus.Registry
 	metrics   *metrics
@@ -95,14 +100,15 @@ func New(c Config) *Server {
 	}
 	s := &Server{
 		service: c.Service, signIn: c.SignIn, entrance: newEntrance(c.PublicURL, c.TrustedProxies), log: c.Log, lines: loglimit.New(c.Log), ready: c.Ready,
-		publicURL: strings.TrimRight(c.PublicURL, "/"), version: c.Version, registry: c.Metrics,
+		publicURL: strings.TrimRight(c.PublicURL, "/"), version: c.Version, ui: c.UI, registry: c.Metrics,
 		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: sync.OnceValue(func() document { return newDocument(c.Version) }), idle: idleTimeout,
 		slowest: slowestBytesPerSecond, open: newOpenConns(c.MaxConnections),
 	}
 	table := append(endpoints(), pageEndpoints()...)
 	if c.ProbesOnly {
-		table = serverEndpoints()
+		table, s.ui = serverEndpoints(), nil
 	}
+	s.uiRoute = newRoute(uiEndpoint, uiEndpoint.path, s.metrics)
 	if c.Service != nil {
 		s.limits = c.Service.Limits()
 	}

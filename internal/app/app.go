@@ -18,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
+	"github.com/chargehand/chargehand/web"
 )
 
 // standbyStopTime is what the requests of a standby may take when it takes over.
@@ -215,7 +216,7 @@ func (a *App) standBy(db *database) error {
 	if err != nil {
 		return err
 	}
-	server := api.New(api.Config{Log: a.log, PublicURL: a.cfg.PublicURL, Version: Version, MaxConnections: a.cfg.Connections})
+	server := api.New(api.Config{Log: a.log, PublicURL: a.cfg.PublicURL, Version: Version, MaxConnections: a.cfg.Connections, UI: web.Embedded()})
 	a.log.Info("standing by: another server works on the database")
 	a.services.Start("requests to a standby", func(context.Context) {
 		if err := server.Serve(listen); err != nil {

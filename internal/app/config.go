@@ -22,10 +22,14 @@ import (
 	"github.com/chargehand/chargehand/internal/sink"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
+	"github.com/chargehand/chargehand/web"
 )
 
 // Version is the version of the build, set by the linker.
 var Version = "dev"
+
+// HasUI reports whether the web UI is part of this program.
+func HasUI() bool { return web.Embedded() != nil }
 
 // Config is what an operator sets; docs/reference/cli.md lists the flags. The zero value, completed by
 // withDefaults, serves the default data directory on the default address.

@@ -31,6 +31,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/telemetry"
 	"github.com/chargehand/chargehand/internal/value"
+	"github.com/chargehand/chargehand/web"
 )
 
 // scratchName is the folder of processes in the data directory.
@@ -135,7 +136,7 @@ func (t *term) open(ctx context.Context) error {
 	}
 	t.api = api.New(api.Config{
 		Service: t.service, SignIn: t.signIn, TrustedProxies: proxies, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
-		Ready: t.ready, ProbesOnly: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections,
+		Ready: t.ready, ProbesOnly: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections, UI: web.Embedded(),
 	})
 	return nil
 }

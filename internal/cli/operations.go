@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -354,10 +355,19 @@ func newLicences(con console) *cobra.Command {
 }
 
 func newVersion(con console) *cobra.Command {
-	return &cobra.Command{
+	var output string
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactArgs(0),
-		RunE: func(*cobra.Command, []string) error { return printVersion(con) },
+		Long: "Print the version. As JSON also whether this program has the web UI: one that was built without Node has not.",
+		RunE: func(*cobra.Command, []string) error {
+			if output == formatJSON {
+				return json.NewEncoder(con.out).Encode(map[string]any{"version": app.Version, "ui": app.HasUI()})
+			}
+			return printVersion(con)
+		},
 	}
+	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formatTable, formatJSON)
+	return cmd
 }
 
 func printVersion(con console) error {

@@ -15,10 +15,15 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Style and Script are what pages load. Their addresses change with them.
 var (
-	//go:embed page.css
-	Style []byte
+	Style = append(bytes.Clone(tokens), style...)
 	//go:embed page.js
 	Script []byte
+	// tokens are the colours and fonts, which the web UI shares.
+	//
+	//go:embed tokens.css
+	tokens []byte
+	//go:embed page.css
+	style []byte
 	//go:embed page.html
 	layout string
 
@@ -75,6 +80,8 @@ type Content struct {
 	Verify bool
 	// NoForm: persons do not sign in with what a form holds.
 	NoForm bool
+	// UI adds a way into the web UI to the page of a person who is signed in.
+	UI bool
 	// Forgotten adds a form for those who have forgotten the password.
 	Forgotten bool
 	Tag       string

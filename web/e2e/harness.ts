@@ -1,7 +1,7 @@
 import { expect, test as base, type BrowserContext } from "@playwright/test";
 import { Hand, type Way } from "./hand.ts";
 import { inspect } from "./inspect.ts";
-import { Admin, address, someone, type Person } from "./people.ts";
+import { Admin, address, post, someone, type Person } from "./people.ts";
 import { Server } from "./server.ts";
 import { Watch } from "./watch.ts";
 
@@ -22,6 +22,8 @@ interface Fixtures extends Options {
   fresh: (flags?: string[], env?: Record<string, string>) => Promise<Server>;
   /** A person that can sign in. */
   member: Person & { id: string };
+  /** Gives the browser a session of a person, without the pages for that. */
+  signIn: (person: Person) => Promise<void>;
   hand: Hand;
   /** Looks at the page, where the way does not matter once. */
   inspect: (name: string) => Promise<void>;
@@ -63,6 +65,13 @@ export const test = base.extend<Fixtures, Shared>({
     const person = someone();
     await use({ ...person, id: await admin.admit(person) });
   },
+
+  signIn: ({ context, server }, use) =>
+    use(async ({ email, password }) => {
+      const answer = await post(server, "/session", { email, password });
+      const [name = "", value = ""] = (answer.headers.getSetCookie()[0] ?? "").split(";")[0]?.split("=") ?? [];
+      await context.addCookies([{ name, value, url: server.url, httpOnly: true, sameSite: "Lax" }]);
+    }),
 
   others: ({}, use) => use([]),
   extraHTTPHeaders: ({}, use) => use({ "X-Forwarded-For": address() }),

@@ -50,6 +50,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
     await test.step(`inspect ${name}, ${variant.name}`, async () => {
       await page.setViewportSize({ width: variant.width, height: 800 });
       await page.emulateMedia({ ...unset, ...variant.media });
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
       await page.screenshot({
         path: join(import.meta.dirname, "results", "pages", `${name}-${variant.name}.png`),
         fullPage: true,

@@ -40,18 +40,18 @@ export class Admin {
   }
 
   /** Invites a viewer: the link that they get. */
-  async invite(person: Person): Promise<string> {
+  async invite(person: Person, grants: object[] = [{ role: "viewer" }]): Promise<string> {
     const answer = await this.#post("/users", {
       email: person.email,
       name: person.name,
-      grants: [{ role: "viewer" }],
+      grants,
     });
     return (answer as { invitation: { url: string } }).invitation.url;
   }
 
   /** Makes a person that can sign in: their id. */
-  async admit(person: Person): Promise<string> {
-    const link = await this.invite(person);
+  async admit(person: Person, grants?: object[]): Promise<string> {
+    const link = await this.invite(person, grants);
     const token = new URL(link).hash.slice("#token=".length);
     const answer = await post(this.#server, "/invitation", { token, password: person.password });
     return ((await answer.json()) as { user: { id: string } }).user.id;
@@ -61,6 +61,15 @@ export class Admin {
   async reset(id: string): Promise<string> {
     const answer = await this.#post(`/users/${id}/reset`);
     return (answer as { url: string }).url;
+  }
+
+  /** Asks the API for anything as the first admin. */
+  async call<T>(method: string, path: string, body?: object, environment = "live"): Promise<T> {
+    const answer = await send(this.#server, method, path, body, {
+      Cookie: this.#cookie,
+      "Chargehand-Environment": environment,
+    });
+    return (answer.status === 204 ? undefined : await answer.json()) as T;
   }
 
   async #post(path: string, body?: object): Promise<unknown> {
@@ -86,18 +95,24 @@ export async function startDevice(server: Server, name: string): Promise<DeviceC
 }
 
 /** Sends a body of JSON from an address of its own. It fails when the answer is an error. */
-export async function post(server: Server, path: string, body?: object, cookie = ""): Promise<Response> {
+export function post(server: Server, path: string, body?: object, cookie = ""): Promise<Response> {
+  return send(server, "POST", path, body, cookie === "" ? {} : { Cookie: cookie });
+}
+
+async function send(
+  server: Server,
+  method: string,
+  path: string,
+  body: object | undefined,
+  headers: Record<string, string>,
+): Promise<Response> {
   const answer = await fetch(`${server.url}/api/v1${path}`, {
-    method: "POST",
-    headers: {
-      "X-Forwarded-For": address(),
-      ...(body && { "Content-Type": "application/json" }),
-      ...(cookie && { Cookie: cookie }),
-    },
+    method,
+    headers: { "X-Forwarded-For": address(), ...(body && { "Content-Type": "application/json" }), ...headers },
     ...(body && { body: JSON.stringify(body) }),
   });
   if (!answer.ok) {
-    throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
+    throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
   }
   return answer;
 }

@@ -1,0 +1,23 @@
+import type { Admin } from "./people.ts";
+
+/** Definitions that tests apply. Each test has a namespace of its own, so that workers share a server. */
+export interface Workflow {
+  name: string; // namespace/name
+  id: string;
+}
+
+let workflows = 0;
+
+/** Applies a workflow with the tasks that are given, and publishes it. */
+export async function apply(admin: Admin, tasks: object[], more: object = {}): Promise<Workflow> {
+  workflows++;
+  const document = { dsl: "1.0.3", namespace: `ui-${process.pid}`, name: `flow-${workflows}`, version: "1.0.0" };
+  const applied = await admin.call<{ id: string }>("POST", "/workflows", { document, ...more, do: tasks });
+  return { name: `${document.namespace}/${document.name}`, id: applied.id };
+}
+
+/** Runs a workflow, and waits until it has ended or waits. */
+export async function run(admin: Admin, workflow: Workflow, input: object = {}, wait = "30s"): Promise<string> {
+  const path = `/workflows/${workflow.id}/executions?wait=${wait}`;
+  return (await admin.call<{ execution_id: string }>("POST", path, { input })).execution_id;
+}

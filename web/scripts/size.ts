@@ -1,0 +1,66 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Plugin } from "vite";
+
+interface Chunk {
+  file: string;
+  isEntry?: boolean;
+  isDynamicEntry?: boolean;
+  imports?: string[];
+  css?: string[];
+}
+
+/** What browsers should have to load at most, in thousands of bytes, packed with gzip. */
+const limits = { entry: 185, route: 200, css: 25 };
+
+/** Stops the build when the bundle that pack has left is too large. */
+export function size(): Plugin {
+  let dist = "";
+  return {
+    name: "chargehand-size",
+    apply: "build",
+    configResolved(config) {
+      dist = join(config.root, config.build.outDir);
+    },
+    closeBundle: {
+      order: "post",
+      sequential: true,
+      async handler() {
+        const manifest = JSON.parse(await readFile(join(dist, "manifest.json"), "utf8")) as Record<string, Chunk>;
+        const kilobytes = async (files: Iterable<string>) => {
+          const sizes = await Promise.all([...files].map(async (file) => (await stat(join(dist, `${file}.gz`))).size));
+          return sizes.reduce((sum, length) => sum + length, 0) / 1000;
+        };
+        const [entry = "", chunk] = Object.entries(manifest).find(([, c]) => c.isEntry) ?? [];
+        const first = scripts(manifest, entry);
+        const rows = [
+          { what: "the entry", kb: await kilobytes(first), limit: limits.entry },
+          { what: "the styles of the entry", kb: await kilobytes(chunk?.css ?? []), limit: limits.css },
+        ];
+        for (const name of Object.keys(manifest)) {
+          if (manifest[name]?.isDynamicEntry && name.startsWith("src/routes/")) {
+            const kb = await kilobytes(new Set([...first, ...scripts(manifest, name)]));
+            rows.push({ what: `the entry and ${name}`, kb, limit: limits.route });
+          }
+        }
+        for (const { what, kb, limit } of rows) {
+          const text = `${what} has ${kb.toFixed(1)} of ${limit} KB`;
+          if (kb > limit) {
+            this.error(text);
+          }
+          this.info(text);
+        }
+      },
+    },
+  };
+}
+
+/** Files of script that a chunk loads before it runs, and itself. */
+function scripts(manifest: Record<string, Chunk>, name: string, seen = new Set<string>()): Set<string> {
+  const chunk = manifest[name];
+  if (chunk && !seen.has(chunk.file)) {
+    seen.add(chunk.file);
+    chunk.imports?.forEach((other) => scripts(manifest, other, seen));
+  }
+  return seen;
+}

@@ -1,0 +1,35 @@
+import createClient, { type Middleware } from "openapi-fetch";
+import { found, lost } from "./connection.ts";
+import { environment } from "./environment.ts";
+import { Problem } from "./problem.ts";
+import type { components, paths } from "./schema.d.ts";
+
+export type Schemas = components["schemas"];
+
+const manners: Middleware = {
+  onRequest({ request }) {
+    request.headers.set("Chargehand-Environment", environment());
+  },
+  async onResponse({ response }) {
+    found();
+    if (!response.ok) {
+      throw await Problem.of(response);
+    }
+  },
+  onError({ error }) {
+    if (error instanceof Problem || (error instanceof DOMException && error.name === "AbortError")) {
+      return error;
+    }
+    lost();
+    return Problem.unreachable();
+  },
+};
+
+/** The API. What it answers with an error is thrown as a Problem. */
+export const client = createClient<paths>({ baseUrl: "/api/v1" });
+client.use(manners);
+
+/** The body of an answer of the API, which is not an error. */
+export async function answer<T>(asked: Promise<{ data?: T }>): Promise<T> {
+  return (await asked).data as T;
+}

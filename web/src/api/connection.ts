@@ -1,0 +1,56 @@
+import { useSyncExternalStore } from "react";
+
+const every = 3000;
+
+let since: Date | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+const listeners = new Set<() => void>();
+const returns = new Set<() => void>();
+
+function tell(next: Date | undefined): void {
+  since = next;
+  listeners.forEach((listener) => listener());
+}
+
+/** A request has got no answer: the server is asked until it answers. */
+export function lost(): void {
+  if (since === undefined) {
+    tell(new Date());
+    timer = setTimeout(look, every);
+  }
+}
+
+/** An answer has come. */
+export function found(): void {
+  if (since !== undefined) {
+    clearTimeout(timer);
+    tell(undefined);
+    returns.forEach((listener) => listener());
+  }
+}
+
+async function look(): Promise<void> {
+  try {
+    if ((await fetch("/healthz", { cache: "no-store" })).ok) {
+      return found();
+    }
+  } catch {
+    // it is still gone
+  }
+  timer = setTimeout(look, every);
+}
+
+/** Calls back whenever the server has come back. */
+export function onReturn(listener: () => void): void {
+  returns.add(listener);
+}
+
+/** Since when the server cannot be reached; undefined: it can. */
+export const useLostSince = (): Date | undefined =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => since,
+  );

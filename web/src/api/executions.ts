@@ -1,0 +1,64 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { answer, client, type Schemas } from "./client.ts";
+import { environment } from "./environment.ts";
+import { every, queries, question } from "./query.ts";
+
+export type Execution = Schemas["Execution"];
+export type ExecutionPage = Schemas["ExecutionPage"];
+
+/** Query parameters by name; several of those that may be repeated. */
+type Query = Record<string, string[]>;
+
+const pageLength = 50;
+
+function list(query: Query, cursor: string | undefined, signal: AbortSignal): Promise<ExecutionPage> {
+  const asked = { ...query, limit: pageLength, ...(cursor !== undefined && { cursor }) };
+  return answer(client.GET("/executions", { params: { query: asked as never }, signal }));
+}
+
+/**
+ * Executions by a filter, newest first, page by page. The list does not change by itself but for rows that it has: what
+ * is new waits until the person asks for it.
+ */
+export const executionsQuestion = (filter: string, query: () => Query) =>
+  infiniteQueryOptions({
+    queryKey: [environment(), "executions", "list", filter],
+    queryFn: ({ pageParam, signal }) => list(query(), pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.cursor ?? undefined,
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
+
+/** The newest executions by a filter, asked again while the page is seen. */
+export const newestQuestion = (filter: string, query: () => Query) =>
+  queryOptions({
+    queryKey: [environment(), "executions", "newest", filter],
+    queryFn: ({ signal }) => list(query(), undefined, signal),
+    refetchInterval: every(5000),
+  });
+
+export const executionQuestion = (id: string) =>
+  question(["execution", id], (signal) =>
+    client.GET("/executions/{executionId}", { params: { path: { executionId: id } }, signal }),
+  );
+
+/** Puts newer rows in the place of those that a list has. */
+export function patchRows(filter: string, rows: readonly Execution[]): void {
+  const fresh = new Map(rows.map((row) => [row.id, row]));
+  queries.setQueryData(
+    executionsQuestion(filter, () => ({})).queryKey,
+    (old) =>
+      old && {
+        ...old,
+        pages: old.pages.map((page) => ({ ...page, data: page.data.map((row) => fresh.get(row.id) ?? row) })),
+      },
+  );
+}
+
+/** How many of the newest rows a list does not have. */
+export function countNew(known: readonly Execution[], newest: readonly Execution[]): number {
+  const ids = new Set(known.map((row) => row.id));
+  const first = known[0]?.created_at ?? "";
+  return newest.filter((row) => !ids.has(row.id) && row.created_at >= first).length;
+}

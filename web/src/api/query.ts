@@ -1,0 +1,47 @@
+import { QueryCache, QueryClient, queryOptions, type QueryKey } from "@tanstack/react-query";
+import { answer } from "./client.ts";
+import { onReturn } from "./connection.ts";
+import { environment } from "./environment.ts";
+import { Problem } from "./problem.ts";
+import { sessionEnded } from "./session.ts";
+
+/** How often a question is asked again when the server was busy or away. What changes something is never sent twice. */
+const retries = 3;
+
+export const queries = new QueryClient({
+  queryCache: new QueryCache({
+    onError(error) {
+      if (error instanceof Problem && error.status === 401) {
+        sessionEnded();
+      }
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      // Lists come back as they were left: rows, length, place.
+      gcTime: 30 * 60_000,
+      staleTime: 2000,
+      retry: (count, error) => error instanceof Problem && error.passing && error.status !== 0 && count < retries,
+      retryDelay: (count, error) =>
+        Math.max(error instanceof Problem ? error.retryAfter * 1000 : 0, Math.min(500 * 2 ** count, 8000)),
+      networkMode: "always",
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false, networkMode: "always" },
+  },
+});
+onReturn(() => void queries.invalidateQueries());
+
+/** A question to the API. Its key begins with the environment, so that answers of live and test are never mixed. */
+export function question<T>(key: QueryKey, ask: (signal: AbortSignal) => Promise<{ data?: T }>) {
+  return queryOptions({
+    queryKey: [environment(), ...key],
+    queryFn: ({ signal }) => answer(ask(signal)),
+  });
+}
+
+/** Asks again while the answers are good, or the server is away for a moment; not when it refuses. */
+export const every =
+  (milliseconds: number) =>
+  (query: { state: { error: unknown } }): number | false =>
+    query.state.error instanceof Problem && !query.state.error.passing ? false : milliseconds;

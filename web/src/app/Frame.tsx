@@ -1,0 +1,118 @@
+import { ActionIcon } from "@mantine/core";
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { IconMenu2, IconSearch } from "@tabler/icons-react";
+import { lazy, Suspense, useState } from "react";
+import { useLostSince } from "../api/connection.ts";
+import { useMay, useMe } from "../api/me.ts";
+import { useSessionEnded } from "../api/session.ts";
+import { formatClock } from "../messages/format.ts";
+import { t } from "../messages/index.ts";
+import { AccountMenu } from "./AccountMenu.tsx";
+import { useKeys } from "./keys.ts";
+import { sections } from "./sections.ts";
+
+const Palette = lazy(() => import("./Palette.tsx"));
+const KeyHelp = lazy(() => import("./KeyHelp.tsx"));
+const SessionEnded = lazy(() => import("./SessionEnded.tsx"));
+
+/** What is around every page: sections, environment, search, account. */
+export function Frame() {
+  const [dialog, setDialog] = useState<"palette" | "keys">();
+  const [menuAt, setMenuAt] = useState<string>(); // the page on which the menu was opened
+  const search = useRouterState({ select: (state) => state.location.search as { env?: string } });
+  const place = useRouterState({ select: (state) => state.location.pathname });
+  const menu = menuAt === place;
+  const ended = useSessionEnded();
+  useKeys({ palette: () => setDialog("palette"), help: () => setDialog("keys") });
+  const close = () => setDialog(undefined);
+  return (
+    <div className="frame" data-environment={search.env ?? "live"}>
+      <a className="skip" href="#main">
+        {t().skip}
+      </a>
+      <header className="top">
+        <ActionIcon
+          className="menu-button"
+          size={32}
+          aria-label={t().nav.open}
+          aria-expanded={menu}
+          aria-controls="sections"
+          onClick={() => setMenuAt(menu ? undefined : place)}
+        >
+          <IconMenu2 aria-hidden size={18} />
+        </ActionIcon>
+        <Link to="/" className="brand">
+          {t().product}
+        </Link>
+        <EnvironmentSwitch />
+        <button type="button" className="finder" onClick={() => setDialog("palette")}>
+          <IconSearch aria-hidden size={14} />
+          <span>{t().palette.open}</span>
+          <kbd>Ctrl K</kbd>
+        </button>
+        <AccountMenu showKeys={() => setDialog("keys")} />
+      </header>
+      <Sections open={menu} />
+      <main id="main" tabIndex={-1}>
+        <Lost />
+        <Outlet />
+      </main>
+      <Suspense>
+        {dialog === "palette" && <Palette close={close} showKeys={() => setDialog("keys")} />}
+        {dialog === "keys" && <KeyHelp close={close} />}
+        {ended && <SessionEnded />}
+      </Suspense>
+    </div>
+  );
+}
+
+function Sections({ open }: { open: boolean }) {
+  const may = useMay();
+  return (
+    <nav id="sections" className="side" aria-label={t().nav.label} data-open={open || undefined}>
+      <ul>
+        {sections
+          .filter((section) => section.scopes.some(may))
+          .map((section) => (
+            <li key={section.to}>
+              <Link to={section.to} search={{}} activeOptions={{ includeSearch: false }}>
+                <section.icon aria-hidden size={16} stroke={1.75} />
+                {section.name()}
+              </Link>
+            </li>
+          ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** Links to the same section in the other environment. */
+function EnvironmentSwitch() {
+  const { environments } = useMe();
+  const env = useRouterState({ select: (state) => (state.location.search as { env?: string }).env ?? "live" });
+  const section = useRouterState({ select: (state) => `/${state.location.pathname.split("/")[1] ?? ""}` });
+  if (environments.length < 2 && env === (environments[0] ?? "live")) {
+    return env === "test" ? <strong>{t().environment.test}</strong> : null;
+  }
+  return (
+    <nav className="environment" aria-label={t().environment.label}>
+      {(["live", "test"] as const).map((name) => (
+        <Link
+          key={name}
+          to={section}
+          search={name === "test" ? { env: "test" } : { env: undefined }}
+          activeProps={{}}
+          aria-current={env === name ? "true" : undefined}
+        >
+          {t().environment[name]}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** Says that the server cannot be reached. What was loaded stays. */
+function Lost() {
+  const since = useLostSince();
+  return <div role="status">{since && <p className="lost">{t().connection.lost(formatClock(since))}</p>}</div>;
+}

@@ -1,0 +1,56 @@
+import { Checkbox } from "@mantine/core";
+import "@mantine/core/styles/Checkbox.css";
+import { Fragment, useState } from "react";
+import { t } from "../messages/index.ts";
+import { Dialog } from "../parts/Dialog.tsx";
+import { keysAreOn, switchKeys } from "../parts/keys.ts";
+import { sections } from "./sections.ts";
+
+export default function KeyHelp({ close }: { close: () => void }) {
+  const texts = t().keys;
+  const [on, setOn] = useState(keysAreOn);
+  const everywhere: [string, string][] = [
+    ["?", texts.help],
+    ["Ctrl K", texts.palette],
+    ...sections.map((section): [string, string] => [`g ${section.key}`, section.name()]),
+    ["/", texts.search],
+    ["Esc", texts.close],
+  ];
+  const lists: [string, string][] = [
+    ["j k", texts.move],
+    ["Enter", texts.open],
+    ["r", texts.refresh],
+  ];
+  return (
+    <Dialog title={texts.title} close={close}>
+      <h3>{texts.everywhere}</h3>
+      <KeyList rows={everywhere} />
+      <h3>{texts.lists}</h3>
+      <KeyList rows={lists} />
+      <Checkbox
+        checked={on}
+        label={texts.off}
+        description={texts.offHelp}
+        onChange={(event) => {
+          switchKeys(event.currentTarget.checked);
+          setOn(event.currentTarget.checked);
+        }}
+      />
+    </Dialog>
+  );
+}
+
+function KeyList({ rows }: { rows: [string, string][] }) {
+  return (
+    <dl className="keys">
+      {rows.map(([key, what]) => (
+        <Fragment key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{what}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,91 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  retainSearchParams,
+} from "@tanstack/react-router";
+import { setEnvironment, type Environment } from "../api/environment.ts";
+import { meQuestion } from "../api/me.ts";
+import { Problem } from "../api/problem.ts";
+import { queries } from "../api/query.ts";
+import { signInAddress } from "../api/session.ts";
+import { Waiting } from "../parts/Waiting.tsx";
+import { Frame } from "./Frame.tsx";
+import { Missing, Wrong } from "./Plain.tsx";
+
+/** The environment is part of every address. */
+interface Search {
+  env?: Environment | undefined;
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+
+const root = createRootRoute({
+  validateSearch: (search: Record<string, unknown>): Search => (search["env"] === "test" ? { env: "test" } : {}),
+  search: { middlewares: [retainSearchParams(["env"])] },
+  beforeLoad: ({ search }) => setEnvironment(search.env ?? "live"),
+  loader: async () => {
+    try {
+      return await queries.ensureQueryData(meQuestion());
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) {
+        location.replace(signInAddress());
+        await new Promise(() => {}); // the browser leaves
+      }
+      throw error;
+    }
+  },
+  component: Frame,
+  notFoundComponent: Missing,
+  errorComponent: Wrong,
+  pendingComponent: Waiting,
+});
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/executions", replace: true });
+  },
+});
+
+const executions = createRoute({
+  getParentRoute: () => root,
+  path: "/executions",
+  validateSearch: (search: Record<string, unknown>): { filter?: string } => {
+    const filter = text(search["filter"]);
+    return filter === undefined ? {} : { filter };
+  },
+  component: lazyRouteComponent(() => import("../routes/executions.tsx")),
+});
+
+const execution = createRoute({
+  getParentRoute: () => root,
+  path: "/executions/$id",
+  component: lazyRouteComponent(() => import("../routes/execution.tsx")),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, executions, execution]),
+  defaultPreload: "intent",
+  defaultErrorComponent: Wrong,
+  defaultPendingComponent: Waiting,
+  scrollRestoration: true,
+  // Addresses are plain: people read and write them.
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const pairs = Object.entries(search as Record<string, string | undefined>).filter(
+      ([, value]) => value !== undefined,
+    );
+    const query = new URLSearchParams(pairs as [string, string][]).toString();
+    return query === "" ? "" : `?${query.replaceAll("%3A", ":").replaceAll("%2F", "/")}`;
+  },
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,14 @@
+import { client } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+
+/** Ends the session and leaves the page. */
+export async function signOut(): Promise<void> {
+  try {
+    await client.DELETE("/session");
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 401) {
+      throw error; // it did not end
+    }
+  }
+  location.assign("/sign-in");
+}

@@ -1,0 +1,22 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { notice } from "./scripts/notice.ts";
+import { pack } from "./scripts/pack.ts";
+import { size } from "./scripts/size.ts";
+
+/** The development server stands before a server that `make run` has left. */
+const server = process.env["CHARGEHAND_URL"] ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  plugins: [react(), notice(), pack(), size()],
+  css: { postcss: { plugins: [(await import("postcss-preset-mantine")).default()] } },
+  build: {
+    target: "es2023",
+    modulePreload: { polyfill: false },
+    // What is small stays a file: the Content-Security-Policy allows no script or font in the page.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    manifest: "manifest.json",
+  },
+  server: { proxy: { "/api": server, "/sign-in": server, "/setup": server } },
+});
