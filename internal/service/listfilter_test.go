@@ -266,3 +266,50 @@ func insertSome(tx *store.Tx, r *rand.Rand, row *store.Execution, workflows []ch
 	_, err := tx.FinishExecution(row.No, row.Status, row.Phase, startedMs, endMs, &o)
 	return one, err
 }
+
+// TestFiltersOfABatch: filters that say more than a batch hold for its items, too.
+func TestFiltersOfABatch(t *testing.T) {
+	fx := newFixture(t)
+	all, workflows := fx.crowd(t, rand.New(rand.NewPCG(7, 2)))
+	var item *filtered
+	of := 0 // items of its batch
+	for i := range all {
+		if all[i].Batch != 0 && (item == nil || all[i].Batch == item.Batch) {
+			item = &all[i]
+			of++
+		}
+	}
+	var batch chargehand.BatchID
+	err := fx.rows.View(t.Context(), func(r *store.Reader) error {
+		b, err := r.BatchByNo(item.Batch)
+		batch = b.ID
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := workflows[0]
+	if other == item.workflow {
+		other = workflows[1]
+	}
+	for name, c := range map[string]struct {
+		filter ExecutionFilter
+		want   int
+	}{
+		"none":             {ExecutionFilter{}, of},
+		"its workflow":     {ExecutionFilter{Workflows: []chargehand.WorkflowID{item.workflow}}, of},
+		"another workflow": {ExecutionFilter{Workflows: []chargehand.WorkflowID{other}}, 0},
+		"a tree":           {ExecutionFilter{Root: item.ID}, 0},
+		"an id":            {ExecutionFilter{Search: item.ID.String()}, 1},
+	} {
+		q := ListExecutions{Batch: batch, Filter: c.filter, Limit: 100}
+		page, err := fx.ListExecutions(t.Context(), fx.p, q)
+		if err != nil || len(page.Data) != c.want {
+			t.Errorf("%s: %d are listed and not %d, %v", name, len(page.Data), c.want, err)
+		}
+		count, err := fx.CountExecutions(t.Context(), fx.p, q)
+		if err != nil || count.Count != int64(c.want) {
+			t.Errorf("%s: %d are counted and not %d, %v", name, count.Count, c.want, err)
+		}
+	}
+}

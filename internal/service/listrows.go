@@ -42,12 +42,7 @@ func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.Execut
 		f.Workflow = row.No
 	}
 	if !q.Batch.IsZero() { // there are at most as many as a batch has
-		b, seen, err := s.listedBatch(l.r, p, q.Batch, f.Workflow)
-		if err != nil || !seen {
-			return nil, floor, err
-		}
-		f.Batch = b.No
-		rows, err := l.read(f)
+		rows, err := listItems(s, p, q, f, l)
 		return rows, floor, err
 	}
 	scopes, err := s.listScopesOf(l.r, p, q, f.Workflow)
@@ -73,19 +68,48 @@ func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.Execut
 	if rows, err = l.scopes(f, scopes); err != nil {
 		return nil, floor, err
 	}
-	if low, high, ok := idRange(q.Filter.Search); ok { // all of a range match: no row is looked at in vain
-		ids := f
-		ids.Search, ids.LowID, ids.HighID = "", low, high
-		more, err := l.scopes(ids, scopes)
-		if err != nil {
-			return nil, floor, err
-		}
-		rows = l.merge(append(rows, more...), &f)
+	if rows, err = l.inRange(rows, f, scopes); err != nil {
+		return nil, floor, err
 	}
 	if f.Label != nil && f.Root == 0 {
 		rows, f.Floor, err = l.labelled(f, scopes, rows, most)
 	}
 	return rows, f.Floor, err
+}
+
+// listItems reads the items of a batch. They are in no tree: none has another execution above it.
+func listItems[T any](s *Service, p *Principal, q *ListExecutions, f store.ExecutionFilter, l *lister[T]) ([]T, error) {
+	b, seen, err := s.listedBatch(l.r, p, q.Batch, f.Workflow)
+	if err != nil || !seen || !q.Filter.Root.IsZero() {
+		return nil, err
+	}
+	if len(q.Filter.Workflows)+len(q.Filter.WorkflowNames) > 0 {
+		scopes, err := s.listScopesOf(l.r, p, q, f.Workflow)
+		if err != nil || !slices.ContainsFunc(scopes, func(s executionScope) bool { return s.workflow == b.Workflow }) {
+			return nil, err
+		}
+	}
+	f.Batch = b.No
+	rows, err := l.read(f)
+	if err != nil {
+		return nil, err
+	}
+	return l.inRange(rows, f, []executionScope{{}})
+}
+
+// inRange adds to a page by text the executions whose ids begin with the text. All of them fit: no row is looked at in
+// vain.
+func (l *lister[T]) inRange(rows []T, f store.ExecutionFilter, scopes []executionScope) ([]T, error) {
+	low, high, ok := idRange(f.Search)
+	if !ok {
+		return rows, nil
+	}
+	f.Search, f.LowID, f.HighID = "", low, high
+	more, err := l.scopes(f, scopes)
+	if err != nil {
+		return nil, err
+	}
+	return l.merge(append(rows, more...), &f), nil
 }
 
 // listFloor is the id behind which a page that looks at rows in vain does not look; zero: it looks at everything.
