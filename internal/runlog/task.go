@@ -2,7 +2,7 @@ package runlog
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,8 +99,8 @@ func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withd
 	if t == nil {
 		return
 	}
-	if level, text := ending(c, took, f, withdrawn); text != "" {
-		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, data: []byte(text)})
+	if level, text := ending(c, took, f, withdrawn); text != nil {
+		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, data: text})
 	}
 	t.writer.push(chunk{task: t, kind: chunkEnd})
 }
@@ -108,20 +108,26 @@ func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withd
 // isProcess reports whether an activity shows what it does by what it writes.
 func isProcess(kind string) bool { return kind == "shell" || kind == "script" || kind == "container" }
 
-func ending(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bool) (chargehand.LogLevel, string) {
-	text := fmt.Sprintf("%s, attempt %d: ", c.Kind, max(1, c.Attempt))
-	took = took.Round(time.Millisecond)
+// ending is the line of a run that has ended; nil: none. Each call of an execution has one, so it is made without fmt.
+func ending(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bool) (chargehand.LogLevel, []byte) {
+	if f == nil && !withdrawn && isProcess(c.Kind) {
+		return 0, nil
+	}
+	text := append(append(make([]byte, 0, 64), c.Kind...), ", attempt "...)
+	text = append(strconv.AppendInt(text, int64(max(1, c.Attempt)), 10), ": "...)
+	level := chargehand.LogInfo
 	switch {
 	case withdrawn:
-		return chargehand.LogWarning, fmt.Sprintf("%sstopped after %s", text, took)
+		level, text = chargehand.LogWarning, append(text, "stopped after "...)
 	case f != nil:
 		kind, ours := strings.CutPrefix(f.Type, machine.ErrorBase)
 		if !ours {
 			kind = "error" // the type may be made of data
 		}
-		return chargehand.LogError, fmt.Sprintf("%sfailed with status %d (%s) after %s", text, f.Status, kind, took)
-	case isProcess(c.Kind):
-		return 0, ""
+		text = strconv.AppendInt(append(text, "failed with status "...), int64(f.Status), 10)
+		level, text = chargehand.LogError, append(append(append(text, " ("...), kind...), ") after "...)
+	default:
+		text = append(text, "completed in "...)
 	}
-	return chargehand.LogInfo, fmt.Sprintf("%scompleted in %s", text, took)
+	return level, append(text, took.Round(time.Millisecond).String()...)
 }

@@ -184,7 +184,9 @@ func (l *pendingLog) add(c chunk) int64 {
 		l.bytes += size
 		return size
 	}
-	c.data = append(make([]byte, 0, len(c.data)), c.data...)
+	if c.kind != chunkPlain { // the others belong to whom they came from
+		c.data = append(make([]byte, 0, len(c.data)), c.data...)
+	}
 	l.chunks = append(l.chunks, c)
 	l.pushed++
 	l.bytes += size + chunkCost
