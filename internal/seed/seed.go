@@ -22,7 +22,7 @@ type Options struct {
 	Executions int
 	Seed       uint64        // of all that is chosen
 	Now        time.Time     // when the history ends; default: now
-	Span       time.Duration // how long it lasts; default: 30 days
+	Span       time.Duration // how long it lasts; default: 28 days, less than executions are kept
 	Progress   func(done int)
 }
 
@@ -63,7 +63,7 @@ func Fill(ctx context.Context, st *store.Store, o Options) error {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	o.Span = cmp.Or(o.Span, 30*24*time.Hour)
+	o.Span = cmp.Or(o.Span, 28*24*time.Hour)
 	h := &history{Options: o, random: rand.New(rand.NewPCG(o.Seed, uint64(o.Executions)))}
 	err := st.View(ctx, func(r *store.Reader) error {
 		accounts, err := r.Accounts()

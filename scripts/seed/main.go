@@ -21,7 +21,7 @@ func main() {
 	o := seed.Options{}
 	flag.IntVar(&o.Executions, "executions", 1_000_000, "executions to make")
 	flag.Uint64Var(&o.Seed, "seed", 1, "another number makes another history")
-	flag.DurationVar(&o.Span, "span", 0, "how long the history lasts; default 720h")
+	flag.DurationVar(&o.Span, "span", 0, "how long the history lasts; default 672h")
 	flag.Parse()
 	if err := fill(context.Background(), *dataDir, *database, o); err != nil {
 		fmt.Fprintln(os.Stderr, "seed:", err)
