@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/store/postgres/postgrestest"
+
 	"github.com/chargehand/chargehand/internal/logtest"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -52,9 +54,10 @@ func TestSQLite(t *testing.T) {
 
 func TestPostgreSQL(t *testing.T) {
 	server := peer.StartPostgres(t, peer.PostgresOptions{Careless: true})
+	var schemas postgrestest.Schemas
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			db, err := postgres.Open(t.Context(), postgres.Options{URL: server.NewSchema(t), Mode: postgres.Shared})
+			db, err := postgres.Open(t.Context(), postgres.Options{URL: schemas.New(t, server), Mode: postgres.Shared})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/store/postgres/postgrestest"
+
 	"github.com/chargehand/chargehand/internal/logtest"
 	"github.com/chargehand/chargehand/internal/mail/letter"
 	"github.com/chargehand/chargehand/internal/mail/smtp"
@@ -72,7 +74,7 @@ func each(t *testing.T, test func(t *testing.T, f *fixture)) {
 	run := func(t *testing.T, db, second store.DB) { test(t, newFixture(t, db, second)) }
 	t.Run("sqlite", func(t *testing.T) { test(t, newSQLite(t)) })
 	t.Run("postgres", func(t *testing.T) {
-		url := server(t).NewSchema(t)
+		url := shared.schemas.New(t, server(t))
 		open := func() store.DB {
 			db, err := postgres.Open(t.Context(), postgres.Options{URL: url, Mode: postgres.Shared})
 			if err != nil {
@@ -86,8 +88,9 @@ func each(t *testing.T, test func(t *testing.T, f *fixture)) {
 
 // shared is the PostgreSQL server of all tests.
 var shared struct {
-	once   sync.Once
-	server *peer.Postgres
+	once    sync.Once
+	server  *peer.Postgres
+	schemas postgrestest.Schemas
 }
 
 func TestMain(m *testing.M) {

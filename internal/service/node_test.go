@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/store/postgres/postgrestest"
+
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/peer"
@@ -83,8 +85,9 @@ func TestConcurrentNodes(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		server := peer.StartPostgres(t, peer.PostgresOptions{Careless: true})
+		var schemas postgrestest.Schemas
 		run(t, func(t *testing.T) (one, two store.DB) {
-			url := server.NewSchema(t)
+			url := schemas.New(t, server)
 			open := func() store.DB {
 				db, err := postgres.Open(t.Context(), postgres.Options{URL: url, Mode: postgres.Shared})
 				if err != nil {

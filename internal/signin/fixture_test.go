@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/store/postgres/postgrestest"
+
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/person"
@@ -90,15 +92,16 @@ func each(t *testing.T, test func(t *testing.T, fx *fixture)) {
 	}
 	t.Run("sqlite", func(t *testing.T) { run(t, storetest.Twice(sqliteTemplate.New(t))) })
 	t.Run("postgres", func(t *testing.T) {
-		url := server(t).NewSchema(t)
+		url := shared.schemas.New(t, server(t))
 		run(t, must(postgres.Open(t.Context(), postgres.Options{URL: url, Mode: postgres.Shared})))
 	})
 }
 
 // shared is the PostgreSQL server of all tests.
 var shared struct {
-	once   sync.Once
-	server *peer.Postgres
+	once    sync.Once
+	server  *peer.Postgres
+	schemas postgrestest.Schemas
 }
 
 func TestMain(m *testing.M) {
