@@ -80,8 +80,8 @@ func TestHostileFilters(t *testing.T) {
 		refused++
 		wantRefusal(t, what, a)
 		for _, e := range list(a.Object()["errors"]) {
-			if place, _ := e.(map[string]any); text(place["parameter"])+text(place["pointer"]) == "" || text(place["detail"]) == "" {
-				if _, whole := place["pointer"]; !whole { // the pointer of a whole body is empty
+			if named, _ := e.(map[string]any); text(named["parameter"])+text(named["pointer"]) == "" || text(named["detail"]) == "" {
+				if _, whole := named["pointer"]; !whole { // the pointer of a whole body is empty
 					t.Errorf("%.500q: no place is named: %.500s", what, a.Body)
 				}
 			}
