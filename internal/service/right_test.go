@@ -1,6 +1,7 @@
 package service
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -275,6 +276,61 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended("its own session that was revoked", token)
+}
+
+// TestAnotherSessionEndsWithItsPrograms: a thief whose session is ended gets no keys by a request that it has allowed
+// before. Who signs out keeps the programs that were just allowed.
+func TestAnotherSessionEndsWithItsPrograms(t *testing.T) {
+	fx := newFixture(t)
+	m := fx.member("ada", store.Grant{Role: "viewer"})
+	bo := fx.member("bo", store.Grant{Role: "viewer"})
+	hash := func(text string) []byte { h := sha256.Sum256([]byte(text)); return h[:] }
+	allowed := func() bool {
+		t.Helper()
+		open := false
+		err := fx.rows.View(t.Context(), func(r *store.Reader) error {
+			_, err := r.FindTicket(store.TicketDevice, hash("device"), fx.nowMs())
+			open = err == nil
+			if errors.Is(err, store.ErrNotFound) {
+				err = nil
+			}
+			_, of := r.FindTicket(store.TicketDevice, hash("of another"), fx.nowMs())
+			return errors.Join(err, of)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return open
+	}
+	allow := func(of store.Member, text string) {
+		t.Helper()
+		err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+			return tx.InsertTicket(&store.Ticket{
+				Hash: hash(text), Kind: store.TicketDevice, Code: hash("code of " + text), Account: of.Account, Person: of.Person.No,
+				CreatedMs: fx.nowMs(), ExpiresMs: fx.nowMs() + 1000,
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow(bo, "of another")
+	p := fx.session(fx.signIn(m), chargehand.Live)
+	for name, end := range map[string]func(other *Principal) error{
+		"one":  func(other *Principal) error { return fx.RevokeSession(t.Context(), p, other.Session) },
+		"all":  func(*Principal) error { return fx.RevokeOtherSessions(t.Context(), p) },
+		"none": func(other *Principal) error { return fx.RevokeSession(t.Context(), other, other.Session) },
+	} {
+		if !allowed() {
+			allow(m, "device")
+		}
+		if err := end(fx.session(fx.signIn(m), chargehand.Live)); err != nil {
+			t.Fatal(err)
+		}
+		if got := allowed(); got != (name == "none") {
+			t.Errorf("%s of the others is ended: the request counts: %t", name, got)
+		}
+	}
 }
 
 func TestSessionsEnd(t *testing.T) {

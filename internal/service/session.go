@@ -187,12 +187,20 @@ func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, aft
 	})
 }
 
-// RevokeSession ends a session of the principal's person. Codes: insufficient_scope, session_not_found.
+// RevokeSession ends a session of the principal's person. With another than the own one, it may be a stolen one: the
+// requests of programs that have no keys yet end too, whichever session has allowed them. Codes: insufficient_scope,
+// session_not_found.
 func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand.SessionID) error {
 	if err := needsSession(p); err != nil {
 		return err
 	}
-	err := s.update(ctx, func(tx *store.Tx) error { return tx.RevokeSession(p.PersonNo, id, s.nowMs()) })
+	err := s.update(ctx, func(tx *store.Tx) error {
+		err := tx.RevokeSession(p.PersonNo, id, s.nowMs())
+		if err == nil && id != p.Session {
+			err = tx.DeleteTicketsOf(p.PersonNo, store.TicketDevice)
+		}
+		return err
+	})
 	s.sessions.clear()
 	if errors.Is(err, store.ErrConflict) {
 		return chargehand.NewError(chargehand.CodeSessionNotFound, "You have no session with this id.")
@@ -200,12 +208,15 @@ func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand
 	return err
 }
 
-// RevokeOtherSessions ends all sessions of the principal's person but the one that asks. Codes: insufficient_scope.
+// RevokeOtherSessions ends all sessions of the principal's person but the one that asks, and requests of programs as
+// RevokeSession does. Codes: insufficient_scope.
 func (s *Service) RevokeOtherSessions(ctx context.Context, p *Principal) error {
 	if err := needsSession(p); err != nil {
 		return err
 	}
-	err := s.update(ctx, func(tx *store.Tx) error { return tx.RevokeSessions(p.PersonNo, 0, p.SessionNo, s.nowMs()) })
+	err := s.update(ctx, func(tx *store.Tx) error {
+		return errors.Join(tx.RevokeSessions(p.PersonNo, 0, p.SessionNo, s.nowMs()), tx.DeleteTicketsOf(p.PersonNo, store.TicketDevice))
+	})
 	s.sessions.clear()
 	return err
 }
