@@ -47,7 +47,8 @@ func TestStreamsGoOnAfterKills(t *testing.T) {
 		select {
 		case <-ended:
 			over = true
-		case <-time.After(time.Duration(300+rand.IntN(1500)) * time.Millisecond): // random moments are what is tested
+		// Random moments are what is tested. The first one comes long before an execution can have waited 60 times.
+		case <-time.After(time.Duration(300+rand.IntN(400+1100*min(kills, 1))) * time.Millisecond):
 			if kills < 4 {
 				server.Kill()
 				server = servertest.Launch(t, options)

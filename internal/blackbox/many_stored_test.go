@@ -39,7 +39,7 @@ func TestManyStored(t *testing.T) {
 	var lines []readTimes
 	for _, read := range reads(choices) {
 		times := readTimes{name: read.name}
-		for range startNumber(1, 25) {
+		for range startNumber(1, 10) {
 			path := read.path()
 			fastest, computed := time.Hour, time.Hour
 			for range startNumber(1, 3) {
