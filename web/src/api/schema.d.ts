@@ -1376,6 +1376,22 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/schemas/workflow.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getWorkflowSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -2223,6 +2239,8 @@ export type components = {
             waiting: number;
             /** Format: int64 */
             human: number;
+            /** Format: int64 */
+            delayed: number;
             at_least: boolean;
             oldest?: components["schemas"]["OldestExecution"];
         };
@@ -2414,6 +2432,8 @@ export type components = {
                 [key: string]: unknown;
             };
             version?: string;
+            /** Format: json-pointer */
+            from?: string;
             labels?: {
                 [key: string]: string;
             };
@@ -2511,7 +2531,7 @@ export type components = {
             kind: "user" | "key";
             /** Format: uuid */
             id: string;
-            name: string;
+            name?: string;
         };
         SwitchBody: {
             /** Format: uuid */
@@ -2572,6 +2592,8 @@ export type components = {
             output?: unknown;
             error?: components["schemas"]["ExecutionError"];
             files?: components["schemas"]["Result"][];
+            /** Format: int64 */
+            log_bytes?: number;
             document_digest?: string;
         };
         TimelinePage: {
@@ -5545,6 +5567,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProblemPage"];
+                };
+            };
+        };
+    };
+    getWorkflowSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
         };
