@@ -46,8 +46,12 @@ var (
 // isStarter is who started an execution or batch by a request.
 func isStarter(v any) bool {
 	by, ok := v.(object)
-	_, named := by["name"].(string) // a key may have no name
-	return ok && len(by) == 3 && oneOf("user", "key")(by["kind"]) && isUUID(by["id"]) && named
+	fields := 2
+	name, named := by["name"] // a key may have no name
+	if named {
+		fields++
+	}
+	return ok && len(by) == fields && oneOf("user", "key")(by["kind"]) && isUUID(by["id"]) && (!named || isText(name))
 }
 
 // but is a copy of a shape with other rules for some names; nil forbids a name.
