@@ -120,6 +120,11 @@ func (c *Client) BatchItems(ctx context.Context, workflow, id string, f ItemFilt
 	return list[BatchExecution](ctx, c, batch(workflow, id)+"/items", q)
 }
 
+// DeleteBatch deletes a batch that has ended, with its items and everything that belongs to them.
+func (c *Client) DeleteBatch(ctx context.Context, workflow, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: batch(workflow, id)})
+}
+
 // CancelBatch cancels every item that has not ended.
 func (c *Client) CancelBatch(ctx context.Context, workflow, id string) (*Batch, error) {
 	var b Batch

@@ -127,6 +127,18 @@ func batchEndpoints() []endpoint {
 			audits:     []audit.Action{audit.BatchCancelled},
 			serve:      (*call).cancelBatch,
 		},
+		{
+			method: remove, path: one, id: "deleteBatch", tag: "Batches", slow: true,
+			summary: "Delete a batch",
+			about: "One that has ended, with its items, their inputs, outputs, timelines and files; files that another execution uses stay. " +
+				"Executions that its items have started stay, and can be deleted after it. If the request is cut off, a part of the items is gone: send it again.",
+			scopes:   service.ScopeExecutionsManage,
+			answers:  []answer{{status: 204, about: "Deleted"}},
+			problems: []chargehand.Code{chargehand.CodeStateConflict},
+			change:   "batch deleted",
+			audits:   []audit.Action{audit.BatchDeleted},
+			serve:    (*call).deleteBatch,
+		},
 	}
 }
 
@@ -171,6 +183,14 @@ func (c *call) cancelBatch() error {
 	}
 	c.replayed(replayed)
 	return c.sendBatch(http.StatusAccepted, b)
+}
+
+func (c *call) deleteBatch() error {
+	if err := c.server.service.DeleteBatch(c.r.Context(), c.principal, c.workflow, c.batch); err != nil {
+		return err
+	}
+	c.empty(http.StatusNoContent)
+	return nil
 }
 
 // askedBatch says how a batch is to be shown: entries that are all shown must agree with the

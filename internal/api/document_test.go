@@ -287,6 +287,7 @@ var samples = map[string][]request{
 	"cancelBatch":      {{method: "POST", path: pathB + "/cancel"}},
 	"suspendExecution": {{method: "POST", path: pathE + "/suspend"}},
 	"resumeExecution":  {{method: "POST", path: pathE + "/resume", body: `{}`}},
+	"deleteBatch":      {{method: "DELETE", path: pathB}},
 	"deleteExecution":  {{method: "DELETE", path: pathE}},
 	"listAllBatches":   {{path: "/api/v1/batches?limit=2"}},
 	"getBatchById": {

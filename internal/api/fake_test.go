@@ -379,6 +379,10 @@ func (f *fake) ResumeExecution(context.Context, *service.Principal, service.Chan
 	return orReplayed(f, fixtureInitial())
 }
 
+func (f *fake) DeleteBatch(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.BatchID) error {
+	return f.fail
+}
+
 func (f *fake) DeleteExecution(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.ExecutionID) error {
 	return f.fail
 }

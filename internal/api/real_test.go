@@ -351,6 +351,11 @@ func driveBatches(t *testing.T, i *installation, w, sleeping string) {
 	if x.AnswerJSON["status"] != "failed" || x.AnswerJSON["failed"] != json.Number("2") {
 		t.Errorf("cancelled batch: %s", x.AnswerBody)
 	}
+	i.Do(t, i.key, api.Exchange{Operation: "deleteBatch", Method: "DELETE", Path: b, Status: 204})
+	i.Do(t, i.key, api.Exchange{Operation: "deleteBatch", Method: "DELETE", Path: b, Status: 404, Code: "batch_not_found"})
+	x = i.Do(t, i.key, api.Exchange{Operation: "runBatch", Method: "POST", Path: sleeping + "/batch", Body: `{"items":[{}]}`, Status: 202})
+	b = strings.TrimPrefix(x.AnswerHeader.Get("Location"), i.base)
+	i.Do(t, i.key, api.Exchange{Operation: "deleteBatch", Method: "DELETE", Path: b, Status: 409, Code: "state_conflict"})
 }
 
 func driveFiles(t *testing.T, i *installation) {

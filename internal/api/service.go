@@ -46,6 +46,7 @@ type Service interface {
 	CancelExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
 	SuspendExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
 	ResumeExecution(ctx context.Context, p *service.Principal, r service.ChangeExecution) (*service.Execution, bool, error)
+	DeleteBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID) error
 	DeleteExecution(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) error
 	RetryExecution(ctx context.Context, p *service.Principal, r service.RetryExecution) (*service.Execution, bool, error)
 	FollowExecution(ctx context.Context, p *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error

@@ -22,6 +22,7 @@ const (
 	ExecutionRetried   Action = "execution.retried"
 	ExecutionSuspended Action = "execution.suspended"
 	BatchCancelled     Action = "batch.cancelled"
+	BatchDeleted       Action = "batch.deleted"
 	FileDeleted        Action = "file.deleted"
 	UserInvited        Action = "user.invited"
 	UserChanged        Action = "user.changed"
@@ -76,6 +77,7 @@ var actions = []Description{
 	{ExecutionSuspended, "An execution was suspended.", "execution", ""},
 	{ExecutionRetried, "An execution was started again, with the input of this one or with another.", "execution", "execution, version, revision, input"},
 	{BatchCancelled, "A batch was cancelled.", "batch", "reason"},
+	{BatchDeleted, "A batch that had ended was deleted, with its items and everything that belonged to them.", "batch", "status, items"},
 	{FileDeleted, "A file was deleted.", "file", "size"},
 	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},
 	{UserChanged, "A user was disabled, or made active again, or has changed its own name or language.", "user", "status, name, locale"},

@@ -47,11 +47,12 @@ var (
 func isStarter(v any) bool {
 	by, ok := v.(object)
 	fields := 2
-	name, named := by["name"] // a key may have no name
-	if named {
-		fields++
+	if name, named := by["name"]; named { // a key may have no name, which is left out
+		if fields++; name == "" || !isText(name) {
+			return false
+		}
 	}
-	return ok && len(by) == fields && oneOf("user", "key")(by["kind"]) && isUUID(by["id"]) && (!named || isText(name))
+	return ok && len(by) == fields && oneOf("user", "key")(by["kind"]) && isUUID(by["id"])
 }
 
 // but is a copy of a shape with other rules for some names; nil forbids a name.

@@ -37,6 +37,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/workflows/W/executions/E/suspend", "executions:manage", ""},
 	{"POST", "/workflows/W/executions/E/resume", "executions:manage", ""},
 	{"DELETE", "/workflows/W/executions/E", "executions:manage", ""},
+	{"DELETE", "/workflows/W/batch/B", "executions:manage", ""},
 	{"GET", "/workflows/W/executions/E/timeline", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/progress", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/graph", "executions:read", ""},

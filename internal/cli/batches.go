@@ -12,7 +12,7 @@ import (
 
 func newBatches(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("batches", "List, read, watch and cancel batches", c.batchesList(), c.batchesGet(), c.batchesWatch(), c.batchesItems(), c.batchesCancel())
+	return group("batches", "List, read, watch, cancel and delete batches", c.batchesList(), c.batchesGet(), c.batchesWatch(), c.batchesItems(), c.batchesCancel(), c.batchesDelete())
 }
 
 func (c *connection) batchesList() *cobra.Command {
@@ -197,4 +197,24 @@ func (c *connection) batchesCancel() *cobra.Command {
 		}
 		return c.showBatch(ctx, api, b)
 	}))
+}
+
+func (c *connection) batchesDelete() *cobra.Command {
+	var yes bool
+	cmd := c.verb("delete BATCH", "Delete a batch that has ended, with its items", exactArgs(1), c.onBatch(func(ctx context.Context, api *client.Client, b *client.Batch) error {
+		what := fmt.Sprintf("delete the batch %s (%s) and its %d items with their inputs, outputs, timelines and files", b.BatchID, b.Status, b.Total)
+		if err := c.confirm(ctx, yes, what); err != nil {
+			return err
+		}
+		if err := api.DeleteBatch(ctx, b.WorkflowID, b.BatchID); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.err, "deleted", b.BatchID)
+		return nil
+	}))
+	cmd.Long = `Delete a batch that has ended, and its items with their inputs, outputs, timelines and files.
+
+Files that another execution uses stay. Executions that its items have started stay, and can be deleted after it.`
+	yesFlag(cmd, &yes)
+	return cmd
 }

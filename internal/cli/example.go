@@ -51,6 +51,7 @@ var commandExamples = map[string]string{
 	"chargehand batches watch": `  chargehand batches watch 91d8eb32`,
 	"chargehand batches items": `  chargehand batches items 91d8eb32 --status error
   chargehand batches items 91d8eb32 --all -o jsonl`,
+	"chargehand batches delete": `  chargehand batches delete 91d8eb32 --yes`,
 	"chargehand batches cancel": `  chargehand batches cancel 91d8eb32`,
 	"chargehand files upload": `  chargehand files upload photo.png
   chargehand files upload pictures/*.png -o json`,

@@ -199,6 +199,11 @@ func (r *Reader) FindBatch(id chargehand.BatchID) (Batch, error) {
 	return r.batch(selectBatch+` WHERE id = ?1`, id[:])
 }
 
+// LockBatch reads a batch and locks its row until the Update is committed. Errors: ErrNotFound.
+func (t *Tx) LockBatch(no int64) (Batch, error) {
+	return t.batch(selectBatch+` WHERE no = ?1`+t.c.ForUpdate(), no)
+}
+
 func (r *Reader) batches(query string, args ...any) ([]Batch, error) {
 	return readAll(r, "list batches", query, r.scanBatch, args...)
 }

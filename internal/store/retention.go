@@ -26,23 +26,41 @@ func (t *Tx) DeleteEnded(env chargehand.Environment, beforeMs int64, limit int) 
 		if err != nil || len(batches) == 0 {
 			return n, err
 		}
-		items, err := t.deleteExecutions(`SELECT no FROM execution WHERE batch = ?1 AND batch <> 0 LIMIT ?2`+t.c.ForUpdate(), batches[0], int64(limit-n))
-		if err != nil {
+		deleted, err := t.DeleteBatch(batches[0], limit-n)
+		if n += deleted; err != nil {
 			return n, err
 		}
-		n += items
-		if n == limit {
-			break
-		}
-		if err := t.c.Send("delete labels", `DELETE FROM batch_label WHERE batch = ?1`, batches[0]); err != nil {
-			return n, err
-		}
-		if err := t.change("delete batch", `DELETE FROM batch WHERE no = ?1`, batches[0]); err != nil {
-			return n, err
-		}
-		n++
 	}
 	return n, err
+}
+
+// DeleteBatch deletes up to limit rows of an ended batch: its items, with everything that belongs to them, then its
+// own. Fewer than limit means that it is gone. All executions that its items have started must have ended.
+func (t *Tx) DeleteBatch(no int64, limit int) (n int, err error) {
+	n, err = t.deleteExecutions(`SELECT no FROM execution WHERE batch = ?1 AND batch <> 0 LIMIT ?2`+t.c.ForUpdate(), no, int64(limit))
+	if err != nil || n == limit {
+		return n, err
+	}
+	if err := t.c.Send("delete labels", `DELETE FROM batch_label WHERE batch = ?1`, no); err != nil {
+		return n, err
+	}
+	if err := t.change("delete batch", `DELETE FROM batch WHERE no = ?1`, no); err != nil {
+		return n, err
+	}
+	return n + 1, nil
+}
+
+// UnfinishedOfBatch reports whether an execution has not ended that an item of a batch has started.
+func (r *Reader) UnfinishedOfBatch(no int64) (found bool, err error) {
+	err = r.c.Query(`SELECT 1 FROM execution e JOIN child c ON c.execution = e.no JOIN child t ON t.execution = c.root
+ WHERE e.batch = ?1 AND e.batch <> 0 AND t.unfinished > 0 LIMIT 1`, func(Row) error {
+		found = true
+		return nil
+	}, no)
+	if err != nil {
+		return false, fmt.Errorf("look for executions of a batch: %w", err)
+	}
+	return found, nil
 }
 
 func (t *Tx) deleteExecutions(query string, args ...any) (int, error) {

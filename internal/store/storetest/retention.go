@@ -14,6 +14,7 @@ var retentionTests = map[string]func(*fixture){
 	"with all that belongs to it": retentionWhole,
 	"files in use stay":           retentionFiles,
 	"batches as a whole":          retentionBatches,
+	"a batch that is asked for":   retentionBatch,
 	"payloads kept outside":       retentionPayloads,
 }
 
@@ -149,6 +150,59 @@ func retentionBatches(f *fixture) {
 }
 
 // A payload that is kept for an execution goes with it, and not before.
+func retentionBatch(f *fixture) {
+	b, items := f.batch(5)
+	_, others := f.batch(2)
+	child := f.inserted()
+	f.update(func(tx *store.Tx) error {
+		failed := tx.InsertChild(&store.Child{Execution: child, Parent: items[2].No, Command: 1, State: store.ChildDetached})
+		for _, e := range append(items, others...) {
+			_, err := finish(tx, e.No, startMs+1, "1")
+			failed = errors.Join(failed, err)
+		}
+		return failed
+	})
+	unfinished := func() (found bool) {
+		f.update(func(tx *store.Tx) error {
+			if _, err := tx.LockBatch(b.No); err != nil {
+				return err
+			}
+			var err error
+			found, err = tx.UnfinishedOfBatch(b.No)
+			return err
+		})
+		return found
+	}
+	if !unfinished() {
+		f.Error("what an item has started is not seen")
+	}
+	f.update(func(tx *store.Tx) error { _, err := finish(tx, child, startMs+1, "1"); return err })
+	if unfinished() {
+		f.Error("what has ended is seen as unfinished")
+	}
+	for _, want := range []int{3, 3} { // three items, then two and the batch: one more call deletes the row
+		f.update(func(tx *store.Tx) error {
+			n, err := tx.DeleteBatch(b.No, 3)
+			if n != want {
+				f.Errorf("deleted %d, want %d", n, want)
+			}
+			return err
+		})
+	}
+	if n := f.number(`SELECT COUNT(*) FROM batch`); n != 1 {
+		f.Errorf("%d batches are left, want 1", n)
+	}
+	if n := f.number(`SELECT COUNT(*) FROM execution`); n != 3 {
+		f.Errorf("%d executions are left, want 3: the items of the other batch, and what an item has started", n)
+	}
+	f.update(func(tx *store.Tx) error {
+		if _, err := tx.LockBatch(b.No); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("the batch that is gone: %v", err)
+		}
+		return nil
+	})
+}
+
 func retentionPayloads(f *fixture) {
 	e := f.execution(startMs)
 	f.insert(&e)

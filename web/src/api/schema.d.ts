@@ -490,7 +490,7 @@ export type paths = {
         get: operations["getBatch"];
         put?: never;
         post?: never;
-        delete?: never;
+        delete: operations["deleteBatch"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3741,6 +3741,26 @@ export interface operations {
                 };
             };
             304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deleteBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workflowId: string;
+                batchId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
                 headers: {
                     [name: string]: unknown;
                 };
