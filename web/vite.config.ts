@@ -9,9 +9,10 @@ const server = process.env["CHARGEHAND_URL"] ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   plugins: [react(), notice(), pack(), size()],
-  css: { postcss: { plugins: [(await import("postcss-preset-mantine")).default()] } },
   build: {
     target: "es2023",
+    // Those that know light-dark(), which the tokens are made with.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     modulePreload: { polyfill: false },
     // What is small stays a file: the Content-Security-Policy allows no script or font in the page.
     assetsInlineLimit: 0,

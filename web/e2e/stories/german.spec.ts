@@ -3,9 +3,7 @@ import { expect, test } from "../harness.ts";
 test.use({ locale: "de-AT" });
 
 test("a person signs in in German", async ({ page, hand, inspect, member }) => {
-  await page.goto("/");
-  await inspect("german-root");
-  await hand.follow("Anmelden");
+  await page.goto("/sign-in");
   await expect(page.locator("html")).toHaveAttribute("lang", "de");
   await inspect("german-sign-in");
   await hand.fill("E-Mail", member.email);
