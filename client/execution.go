@@ -14,6 +14,8 @@ type Execution struct {
 	ID              string `json:"id"`
 	ExecutionID     string `json:"execution_id,omitempty"`
 	WorkflowID      string `json:"workflow_id"`
+	Workflow        string `json:"workflow,omitempty"` // namespace/name
+	Title           string `json:"title,omitempty"`
 	Status          string `json:"status"`
 	Phase           string `json:"phase"`
 	WorkflowVersion string `json:"workflow_version"`
@@ -24,19 +26,46 @@ type Execution struct {
 	// ParentID is the execution that has started it, RootID the one at the top of the tree; empty: none has.
 	ParentID   string            `json:"parent_id,omitempty"`
 	RootID     string            `json:"root_id,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`      // those of its batch, too
+	Labels     map[string]string `json:"labels,omitempty"` // those of its batch, too
+	Cause      *Cause            `json:"cause,omitempty"`
+	StartedBy  *StartedBy        `json:"started_by,omitempty"`  // nil: no request has
 	WaitingFor *WaitingFor       `json:"waiting_for,omitempty"` // nil: a task runs, or it has ended
+	Attempting *Attempting       `json:"attempting,omitempty"`  // the attempt that a retry delay of 5 s or more precedes
 	CreatedAt  time.Time         `json:"created_at"`
 	StartedAt  *time.Time        `json:"started_at,omitempty"`
 	FinishedAt *time.Time        `json:"finished_at,omitempty"`
-	Output     json.RawMessage   `json:"output,omitempty"`
-	Error      *ExecutionError   `json:"error,omitempty"`
-	Results    []Result          `json:"results"`
+	// RetainedUntil is when it is deleted at the earliest; nil: it has not ended, or stays.
+	RetainedUntil *time.Time      `json:"retained_until,omitempty"`
+	Input         json.RawMessage `json:"input,omitempty"` // where it was asked for, and of one execution
+	Output        json.RawMessage `json:"output,omitempty"`
+	Error         *ExecutionError `json:"error,omitempty"`
+	Results       []Result        `json:"results"`
 	// NewerVersion and NewerRevision are what a start would run now, in the answer to a retry
 	// that runs an older one; empty and 0 otherwise.
 	NewerVersion  string `json:"newer_version,omitempty"`
 	NewerRevision int    `json:"newer_revision,omitempty"`
 	raw
+}
+
+// Cause is what has caused an execution.
+type Cause struct {
+	Kind string `json:"kind"` // api, batch, schedule, event, parent or retry
+	ID   string `json:"id,omitempty"`
+}
+
+// StartedBy is the user or API key whose request has started an execution.
+type StartedBy struct {
+	Kind string `json:"kind"` // user or key
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+}
+
+// Attempting is the next attempt of a task.
+type Attempting struct {
+	Reference string    `json:"reference"`
+	Attempt   int       `json:"attempt"`      // from 1
+	Of        int       `json:"of,omitempty"` // attempts at most; 0: as many as it takes
+	NextAt    time.Time `json:"next_at"`
 }
 
 // WaitingFor is what an execution waits for: the most blocking one of all.

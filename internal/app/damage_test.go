@@ -3,7 +3,9 @@ package app
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,12 +15,54 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/logtest"
 	"github.com/chargehand/chargehand/internal/operate"
+	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
+
+// TestDamagedPayloads: a payload in a content that is damaged, or that is in clear where that is refused, can never be
+// read, which is told from an outage: the execution ends instead of being tried for ever.
+func TestDamagedPayloads(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "files")
+	clear, err := blob.OpenFolder(blob.Config{Folder: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer := secret.NewSealer(secret.NewKeys())
+	sealer.RefuseClear()
+	only, err := blob.OpenFolder(blob.Config{Folder: folder, Sealer: sealer, Seal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := payloads{clear}.Put(t.Context(), bytes.Repeat([]byte("1"), 1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := func(what string, from *blob.Store, want error) {
+		t.Helper()
+		_, err := engine.ReadPayload(t.Context(), payloads{from}, store.Payload{Blob: digest, Size: 1000})
+		var ends *engine.Unrecoverable
+		if !errors.As(err, &ends) || !strings.Contains(err.Error(), want.Error()) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	never("a content in clear", only, secret.ErrClear)
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			err = os.WriteFile(path, bytes.Repeat([]byte("2"), 1000), 0o600)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	never("another content", clear, blob.ErrDamaged)
+}
 
 // TestLostDatabase: a missing or empty database beside a master key or files is no new installation, for any command.
 func TestLostDatabase(t *testing.T) {

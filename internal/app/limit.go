@@ -58,6 +58,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "scripts", Value: int64(c.Scripts), Description: "Scripts in JavaScript at once."},
 		{Name: "script_seconds", Value: int64(c.ScriptTimeout / time.Second), Description: "Time of one script in JavaScript."},
 		{Name: "execution_log_bytes", Value: max(0, c.ExecutionLogBytes), Description: "Log of one execution; what follows is not kept. 0: executions have no log."},
+		{Name: "execution_suspensions", Value: service.MaxSuspensions, Description: "How often one execution can be suspended."},
 		{Name: "process_seconds", Value: int64(process.DefaultTime / time.Second), Description: "Time of one process."},
 		{Name: "process_memory_bytes", Value: process.DefaultMemoryBytes, Description: "Memory of one process and its children."},
 		{Name: "process_disk_bytes", Value: process.DefaultDiskBytes, Description: "Private folder of one process."},

@@ -47,12 +47,11 @@ var (
 func isStarter(v any) bool {
 	by, ok := v.(object)
 	fields := 2
-	if name, named := by["name"]; named { // a key may have no name, which is left out
-		if fields++; name == "" || !isText(name) {
-			return false
-		}
+	name, named := by["name"] // a key may have no name
+	if named {
+		fields++
 	}
-	return ok && len(by) == fields && oneOf("user", "key")(by["kind"]) && isUUID(by["id"])
+	return ok && len(by) == fields && oneOf("user", "key")(by["kind"]) && isUUID(by["id"]) && (!named || isText(name))
 }
 
 // but is a copy of a shape with other rules for some names; nil forbids a name.

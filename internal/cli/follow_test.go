@@ -93,6 +93,32 @@ func TestFollowShowsNestedTasksWhileTheyRun(t *testing.T) {
 	}
 }
 
+// TestFollowTellsOfSuspension: the command that follows an execution says when it is suspended, and when it continues.
+func TestFollowTellsOfSuspension(t *testing.T) {
+	s := servertest.Start(t, servertest.Options{})
+	s.Apply(t, "document: {dsl: '1.0.3', namespace: shop, name: held, version: '1.0.0'}\ndo:\n  - hold: {wait: {hours: 1}}\n")
+	t.Setenv("CHARGEHAND_URL", s.URL)
+	t.Setenv("CHARGEHAND_API_KEY", s.Key)
+	var out bytes.Buffer
+	stderr, code := newAwaited(), make(chan int, 1)
+	go func() { code <- Run([]string{"run", "shop/held"}, strings.NewReader(""), &out, stderr) }()
+	text := stderr.until(t, `waiting +hold`)
+	path := "/workflows/shop.held/executions/" + regexp.MustCompile(`execution ([0-9a-f-]{36})`).FindStringSubmatch(text)[1]
+	for _, step := range []struct{ verb, want string }{
+		{"suspend", `\nsuspended: chargehand executions resume [0-9a-f-]{36}\n`},
+		{"resume", `\nresumed\n`},
+		{"cancel", `\ncancelled after .*\n`},
+	} {
+		if a := s.Do(t, http.MethodPost, path+"/"+step.verb, ""); a.Status != http.StatusAccepted {
+			t.Fatalf("%s: %d %s", step.verb, a.Status, a.Body)
+		}
+		stderr.until(t, step.want)
+	}
+	if c := <-code; c != ExitFailed {
+		t.Errorf("exit code %d", c)
+	}
+}
+
 func TestPolicyOf(t *testing.T) {
 	definition := func(retry string) []byte {
 		return fmt.Appendf(nil, `{"use":{"retries":{"slow":{"delay":{"minutes":1},"backoff":{"linear":{}},"limit":{"attempt":{"count":2}}}}},

@@ -19,7 +19,8 @@ type progress struct {
 	execution *client.Execution
 	line      *statusLine
 
-	entries []*shownTask // by seq
+	entries   []*shownTask // by seq
+	suspended bool
 
 	policies map[string]retryPolicy // of tries, by reference
 	asked    bool                   // the definition was asked for
@@ -41,6 +42,21 @@ func newProgress(con console, api *client.Client, e *client.Execution) *progress
 	p.line.println("execution " + e.ID)
 	p.line.show(func() string { return "starting" })
 	return p
+}
+
+// phase tells when the execution is suspended and when it continues.
+func (p *progress) phase(ctx context.Context, phase string) {
+	suspended := phase == "suspended"
+	if suspended == p.suspended {
+		return
+	}
+	p.suspended = suspended
+	p.update(ctx, false)
+	if !suspended {
+		p.println("resumed")
+		return
+	}
+	p.println("suspended: chargehand executions resume " + p.execution.ID)
 }
 
 func (p *progress) close() { p.line.close() }
@@ -209,6 +225,9 @@ func (p *progress) betweenAttempts(t *shownTask) *shownTask {
 // showRunning puts what is running on the last line.
 func (p *progress) showRunning(ctx context.Context, running []*shownTask) {
 	var texts []func() string
+	if p.suspended {
+		texts = append(texts, func() string { return "suspended" })
+	}
 	for _, t := range running {
 		failed := p.betweenAttempts(t)
 		if failed == nil {

@@ -153,7 +153,7 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 	}
 	go ask()
 	pause := firstPause
-	moved := taskMoves(ctx, api, e)
+	moved, phases := taskMoves(ctx, api, e)
 	for {
 		select {
 		case a := <-answers:
@@ -165,6 +165,8 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 				return a.e, nil
 			}
 			go ask()
+		case phase := <-phases:
+			p.phase(ctx, phase)
 		case <-moved:
 			p.update(ctx, false)
 			pause = lastPause
@@ -175,12 +177,19 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 	}
 }
 
-// taskMoves returns a channel that tells of starts and ends of tasks, as long as the server does. ctx ends it.
-func taskMoves(ctx context.Context, api *client.Client, e *client.Execution) <-chan struct{} {
-	moved := make(chan struct{}, 1)
+// taskMoves returns a channel that tells of starts and ends of tasks, and one of the phase of the execution after each
+// change, as long as the server does. ctx ends them.
+func taskMoves(ctx context.Context, api *client.Client, e *client.Execution) (<-chan struct{}, <-chan string) {
+	moved, phases := make(chan struct{}, 1), make(chan string)
 	go func() {
 		// A server that does not tell is asked now and then.
 		_ = api.FollowExecution(ctx, e.WorkflowID, e.ID, 0, func(event client.StreamEvent) error {
+			if event.Execution != nil {
+				select {
+				case phases <- event.Execution.Phase:
+				case <-ctx.Done():
+				}
+			}
 			if event.Task != nil {
 				select {
 				case moved <- struct{}{}:
@@ -190,5 +199,5 @@ func taskMoves(ctx context.Context, api *client.Client, e *client.Execution) <-c
 			return nil
 		})
 	}()
-	return moved
+	return moved, phases
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
@@ -38,6 +39,11 @@ func (s *Service) switchExecution(ctx context.Context, p *Principal, r ChangeExe
 			return nil, err
 		}
 		audited := func(tx *store.Tx) error {
+			if action == audit.ExecutionSuspended {
+				if err := countSuspension(tx, r.Execution); err != nil {
+					return err
+				}
+			}
 			target, err := executionTarget(&tx.Reader, r.Execution)
 			if err != nil {
 				return err
@@ -56,4 +62,19 @@ func (s *Service) switchExecution(ctx context.Context, p *Principal, r ChangeExe
 		}
 		return show(c)
 	}, show)
+}
+
+// MaxSuspensions is how often an execution can be suspended. Each suspension and each resumption is an event of it.
+const MaxSuspensions = 1_000
+
+func countSuspension(tx *store.Tx, id chargehand.ExecutionID) error {
+	row, err := tx.FindExecution(id)
+	if err != nil {
+		return err
+	}
+	if err = tx.CountSuspension(row.No, MaxSuspensions); errors.Is(err, store.ErrConflict) {
+		return stateConflict(fmt.Sprintf("The execution has been suspended %d times. No execution can be suspended more often "+
+			"(limit execution_suspensions): let it continue, or cancel it.", MaxSuspensions))
+	}
+	return err
 }

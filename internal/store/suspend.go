@@ -25,3 +25,9 @@ func (t *Tx) SetSuspended(no int64, suspended bool) (state ExecutionState, err e
 	}
 	return state, nil
 }
+
+// CountSuspension counts that an execution is suspended once more. ErrConflict: it has been suspended most times
+// already, or is unknown; nothing was written.
+func (t *Tx) CountSuspension(no int64, most int) error {
+	return t.change("count suspension", `UPDATE execution SET suspensions = suspensions + 1 WHERE no = ?1 AND suspensions < ?2`, no, int64(most))
+}

@@ -363,6 +363,11 @@ func suspendAndResume(f *fixture) {
 		f.refused(store.ErrConflict, func(tx *store.Tx) error { _, err := tx.SetSuspended(no, suspended); return err })
 	}
 	refused(false)
+	for range 3 {
+		f.update(func(tx *store.Tx) error { return tx.CountSuspension(no, 3) })
+	}
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.CountSuspension(no, 3) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.CountSuspension(999, 3) })
 	for _, suspended := range []bool{true, false, true} {
 		if state := f.setSuspended(no, suspended); state != store.StateQueued {
 			f.Errorf("state %d", state)

@@ -89,7 +89,7 @@ test("commands, languages and colours", async ({ page, member, signIn, inspect }
   await page.getByRole("button", { name: /^Konto von/ }).click();
   await inspect("account-menu");
   await page.getByLabel("Farben").selectOption("dunkel");
-  await expect(page.locator("html")).toHaveAttribute("data-mantine-color-scheme", "dark");
+  await expect(page.locator("html")).toHaveCSS("color-scheme", "dark");
   await page.keyboard.press("Escape");
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog")).toContainText("Auf jeder Seite");

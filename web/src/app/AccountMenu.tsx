@@ -6,6 +6,7 @@ import {
   useMantineColorScheme,
   type MantineColorScheme,
 } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { IconUserCircle } from "@tabler/icons-react";
 import { useState } from "react";
 import { useMe } from "../api/me.ts";
@@ -46,6 +47,9 @@ export function AccountMenu({ showKeys }: { showKeys: () => void }) {
           onChange={(event) => void setLanguage(event.currentTarget.value as Language, true)}
           data={languages.map((value) => ({ value, label: texts.languages[value] }))}
         />
+        <Link to="/account/api-keys" onClick={() => setOpen(false)}>
+          {t().apiKeys.title}
+        </Link>
         <Button
           variant="default"
           onClick={() => {

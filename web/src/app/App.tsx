@@ -4,7 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { queries } from "../api/query.ts";
 import { useLanguage } from "../messages/use.ts";
 import { router } from "./router.tsx";
-import { theme, variables } from "./theme.ts";
+import { schemes, theme, variables } from "./theme.ts";
 
 export function App({ nonce }: { nonce: string }) {
   const language = useLanguage();
@@ -13,6 +13,7 @@ export function App({ nonce }: { nonce: string }) {
       theme={theme}
       cssVariablesResolver={variables}
       defaultColorScheme="auto"
+      colorSchemeManager={schemes}
       getStyleNonce={() => nonce}
     >
       <QueryClientProvider client={queries}>

@@ -29,6 +29,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
         name: texts.goTo(section.name()),
         run: () => void navigate({ to: section.to, search: {} }),
       })),
+    { name: texts.goTo(t().apiKeys.title), run: () => void navigate({ to: "/account/api-keys" }) },
     ...environments
       .filter((name) => name !== environment())
       .map((name) => ({

@@ -67,8 +67,14 @@ const execution = createRoute({
   component: lazyRouteComponent(() => import("../routes/execution.tsx")),
 });
 
+const apiKeys = createRoute({
+  getParentRoute: () => root,
+  path: "/account/api-keys",
+  component: lazyRouteComponent(() => import("../routes/api-keys.tsx")),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, executions, execution]),
+  routeTree: root.addChildren([home, executions, execution, apiKeys]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,
   defaultPendingComponent: Waiting,

@@ -404,6 +404,7 @@ CREATE TABLE execution (
     trace       BYTEA,                     -- trace context of the request that led to it, if that was recorded
     cause_id    TEXT COLLATE "C",          -- id of what has caused it
     waits       BYTEA,                     -- more of what it waits for, as JSON
+    suspensions SMALLINT NOT NULL DEFAULT 0, -- how often it was suspended
     error_code  TEXT COLLATE "C",          -- of its fault
     error_at    TEXT COLLATE "C",          -- the task of its fault, as a JSON pointer; NULL: none
     CHECK ((state = 0) = (status >= 4))

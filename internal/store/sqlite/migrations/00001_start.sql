@@ -394,6 +394,7 @@ CREATE TABLE execution (
     start_ms    INTEGER NOT NULL DEFAULT 0, -- before then it does not start
     parked      INTEGER NOT NULL DEFAULT 0, -- store.WaitKind: what it waits for; 0: for nothing, or for a slot
     waits       BLOB,                       -- more of what it waits for, as JSON
+    suspensions INTEGER NOT NULL DEFAULT 0, -- how often it was suspended
     error_code  TEXT,                       -- of its fault
     error_at    TEXT,                       -- the task of its fault, as a JSON pointer; NULL: none
     error_hash  INTEGER NOT NULL DEFAULT 0, -- of the detail of its fault without what differs from case to case
