@@ -25,8 +25,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store/sqlite"
 )
 
-// TestDamagedPayloads: a payload in a content that is damaged, or that is in clear where that is refused, can never be
-// read, which is told from an outage: the execution ends instead of being tried for ever.
+// TestDamagedPayloads: a payload in a content that is damaged, or that is in clear where that is refused, is no outage.
+// The execution ends, because another try reads the same.
 func TestDamagedPayloads(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "files")
 	clear, err := blob.OpenFolder(blob.Config{Folder: folder})
