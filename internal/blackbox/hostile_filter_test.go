@@ -224,12 +224,18 @@ func fits(t *testing.T, path string, a answer) {
 		cause, _ := e["cause"].(map[string]any)
 		waits, _ := e["waiting_for"].(map[string]any)
 		for parameter, value := range map[string]any{
-			"status": e["status"], "phase": e["phase"], "batch_id": e["batch_id"], "root_id": e["root_id"], "workflow_id": e["workflow_id"], "workflow": e["workflow"],
+			"status": e["status"], "phase": e["phase"], "batch_id": e["batch_id"], "root_id": e["root_id"],
 			"version": e["workflow_version"], "error_code": fault["code"], "cause": cause["kind"], "waiting_for": waits["kind"],
 		} {
 			if wanted := query[parameter]; len(wanted) > 0 && !slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(w, text(value)) }) {
 				t.Errorf("%.500q shows an execution with the %s %v", path, parameter, value)
 			}
+		}
+		// Both parameters name workflows: those of either are listed.
+		if wanted := slices.Concat(query["workflow"], query["workflow_id"]); len(wanted) > 0 && !slices.ContainsFunc(wanted, func(w string) bool {
+			return w == text(e["workflow"]) || strings.EqualFold(w, text(e["workflow_id"]))
+		}) {
+			t.Errorf("%.500q shows an execution of %v", path, e["workflow"])
 		}
 		labels, _ := e["labels"].(map[string]any)
 		for _, label := range query["label"] {
