@@ -31,7 +31,7 @@ func verifyRollups(t *testing.T, server *servertest.Server, since time.Time) {
 			hourCounts
 		} `json:"buckets"`
 	}
-	query := "?from=" + url.QueryEscape(since.UTC().Format(time.RFC3339))
+	query := "?step=1h&from=" + url.QueryEscape(since.UTC().Format(time.RFC3339))
 	asked := time.Now()
 	for o.AsOf.Before(asked) {
 		if time.Since(asked) > rollupTime {
