@@ -11,6 +11,7 @@ import { meQuestion } from "../api/me.ts";
 import { Problem } from "../api/problem.ts";
 import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
+import { readAddress } from "../parts/execution/address.ts";
 import { Waiting } from "../parts/Waiting.tsx";
 import { Frame } from "./Frame.tsx";
 import { Missing, Wrong } from "./Plain.tsx";
@@ -64,6 +65,7 @@ const executions = createRoute({
 const execution = createRoute({
   getParentRoute: () => root,
   path: "/executions/$id",
+  validateSearch: readAddress,
   component: lazyRouteComponent(() => import("../routes/execution.tsx")),
 });
 

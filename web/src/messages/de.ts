@@ -1,4 +1,5 @@
-import { formatDay, formatList, plural } from "./format.ts";
+import { execution } from "./execution.de.ts";
+import { formatList, plural } from "./format.ts";
 import type { Messages } from "./index.ts";
 
 export const de = {
@@ -202,15 +203,5 @@ export const de = {
     tryIt: "So wird er verwendet:",
     stored: "Ich habe ihn aufbewahrt",
   },
-  execution: {
-    title: (id: string) => `Ausführung ${id}`,
-    workflow: "Ablauf",
-    created: "Angelegt",
-    took: "Dauer",
-    cause: "Auslöser",
-    labels: "Labels",
-    retained: (until: Date) => `Mindestens bis ${formatDay(until)} aufbewahrt`,
-    output: "Ausgabe",
-    at: "bei",
-  },
+  execution,
 } satisfies Messages;

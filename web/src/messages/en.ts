@@ -1,4 +1,5 @@
-import { formatDay, formatList, plural } from "./format.ts";
+import { execution } from "./execution.en.ts";
+import { formatList, plural } from "./format.ts";
 
 /** All texts of the UI. German has the same, which `satisfies` holds it to. */
 export const en = {
@@ -195,15 +196,5 @@ export const en = {
     tryIt: "Use it:",
     stored: "I have stored it",
   },
-  execution: {
-    title: (id: string) => `Execution ${id}`,
-    workflow: "Workflow",
-    created: "Created",
-    took: "Took",
-    cause: "Cause",
-    labels: "Labels",
-    retained: (until: Date) => `Kept until ${formatDay(until)} at least`,
-    output: "Output",
-    at: "at",
-  },
+  execution,
 };

@@ -1,0 +1,114 @@
+import { expect, test } from "../harness.ts";
+import { someone } from "../people.ts";
+import { apply, run } from "../workflows.ts";
+
+const refused = { type: "https://example.com/refused", status: 422, title: "Refused by Anna", detail: "Too dear." };
+const operator = [{ role: "operator" }];
+
+test("a failed execution says why, shows the failing task, and is repeated with another input", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const workflow = await apply(admin, [
+    { greet: { set: { greeting: "${ .name }" } } },
+    { refuse: { if: '${ .greeting != "Anna" }', raise: { error: refused } } },
+  ]);
+  const failed = await run(admin, workflow, { name: "Ada" });
+  const person = someone("Alan Turing");
+  await admin.admit(person, operator);
+  await signIn(person);
+
+  await page.goto(`/executions/${failed}`);
+  const inspector = page.getByRole("region", { name: "Run of the task" });
+  await expect(page.locator(".alert")).toContainText("Refused by Anna");
+  await expect(page.getByRole("treeitem", { name: /refuse/ })).toHaveAttribute("aria-selected", "true");
+  await expect(inspector.getByRole("heading", { name: "refuse" })).toBeVisible();
+  await expect(inspector).toContainText("Too dear.");
+  await inspect("execution-failed");
+
+  await page.getByRole("tree", { name: "Tasks" }).focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Enter");
+  await expect(inspector.getByRole("heading", { name: "greet" })).toBeVisible();
+  await expect(page).toHaveURL(/task=\/do\/0\/greet/);
+  await page.keyboard.press("Escape");
+  await expect(inspector).toHaveCount(0);
+
+  await hand.follow("Input/output");
+  await expect(page).toHaveURL(/tab=io/);
+  await expect(page.getByText('"Ada"')).toBeVisible();
+  await inspect("execution-io");
+  await hand.follow("About");
+  await expect(page.getByText(failed, { exact: true })).toBeVisible();
+  await inspect("execution-about");
+
+  await hand.press("Retry");
+  await hand.fill("Input", "[");
+  await expect(page.getByText("This is not JSON")).toBeVisible();
+  await hand.fill("Input", '{"name": "Anna"}');
+  await inspect("execution-retry");
+  await hand.press("Start the retry");
+  await expect(page).not.toHaveURL(new RegExp(failed));
+  await expect(page.getByText("finished").first()).toBeVisible();
+  await hand.follow(failed.slice(-8));
+  await expect(page).toHaveURL(`/executions/${failed}`);
+  await expect(page.getByText("Retried as")).toBeVisible();
+});
+
+test("a loop is one row, and its failed passes are found", async ({ page, admin, member, signIn, hand, inspect }) => {
+  const check = { check: { if: "${ $n % 100 == 7 }", raise: { error: refused } } };
+  const attempt = { attempt: { try: [check], catch: { errors: { with: { status: 422 } } } } };
+  const workflow = await apply(admin, [
+    { each: { for: { each: "n", in: "${ [range(300)] }" }, do: [attempt] } },
+    { end: { set: { done: true } } },
+  ]);
+  const id = await run(admin, workflow);
+  await signIn(member);
+  await page.goto(`/executions/${id}`);
+  await expect(page.getByRole("treeitem")).toHaveCount(4);
+  await expect(page.getByRole("group", { name: "Pass of each" })).toContainText("300 passes");
+  await expect(page.getByRole("spinbutton", { name: "Pass of each" })).toHaveValue("300");
+  await hand.press("Previous failed pass");
+  await expect(page.getByRole("spinbutton", { name: "Pass of each" })).toHaveValue("208");
+  await expect(page).toHaveURL(/pass=207/);
+  await expect(page.getByRole("button", { name: "Next failed pass" })).toBeDisabled();
+  await inspect("execution-loop");
+  await page.getByLabel("Show", { exact: true }).selectOption("failed only");
+  await expect(page.getByRole("treeitem")).toHaveCount(3);
+  // A viewer may look, and change nothing.
+  await expect(page.getByRole("button", { name: "Retry", exact: true })).toHaveCount(0);
+});
+
+test("an execution that waits is suspended, resumed and cancelled", async ({ page, admin, signIn, hand, inspect }) => {
+  const workflow = await apply(admin, [{ pause: { wait: { hours: 1 } } }]);
+  const id = await run(admin, workflow, {}, "0s");
+  const person = someone("Alan Turing");
+  await admin.admit(person, operator);
+  await signIn(person);
+  await page.goto(`/executions/${id}`);
+  await expect(page.getByRole("treeitem", { name: /pause/ })).toContainText("waiting");
+  await inspect("execution-waiting");
+  await hand.press("Suspend");
+  await expect(page.getByRole("button", { name: "Resume" })).toBeVisible();
+  await hand.press("Resume");
+  await expect(page.getByRole("button", { name: "Suspend" })).toBeVisible();
+  await hand.press("Cancel");
+  await inspect("execution-cancel");
+  await hand.press("Cancel the execution");
+  await expect(page.getByRole("button", { name: "Retry", exact: true })).toBeVisible();
+  await hand.follow("Log");
+  await hand.follow("Files");
+  await expect(page.getByText("It has made no files.")).toBeVisible();
+  await inspect("execution-files");
+});
+
+test("an execution that is not there says so", async ({ page, member, signIn, watch, inspect }) => {
+  await signIn(member);
+  await page.goto("/executions/01937c5e-8f00-7000-8000-00000000e8ec");
+  await expect(page.getByRole("alert")).toBeVisible();
+  await inspect("execution-missing");
+  expect(watch.take().filter((line) => !line.startsWith("404 for "))).toEqual([]);
+});

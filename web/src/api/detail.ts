@@ -1,0 +1,212 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { answer, client, type Schemas } from "./client.ts";
+import { environment } from "./environment.ts";
+import type { Execution } from "./executions.ts";
+import { queries, question } from "./query.ts";
+
+export type Task = Schemas["TaskProgress"];
+export type Entry = Schemas["TimelineEntry"];
+export type LogLine = Schemas["LogLine"];
+export type Level = LogLine["level"];
+
+const pageLength = 100;
+const at = (id: string) => ({ path: { executionId: id } });
+
+/** How many runs there are of each task, in the order of the definition. */
+export const progressQuestion = (id: string) =>
+  question(["execution", id, "progress"], (signal) =>
+    client.GET("/executions/{executionId}/progress", { params: at(id), signal }),
+  );
+
+/** Which runs of tasks are asked for. */
+export interface Runs {
+  reference?: string[];
+  under?: string;
+  phase?: Entry["phase"][];
+  after_seq?: number;
+  order?: "asc" | "desc";
+}
+
+function page(id: string, runs: Runs, cursor: string | undefined, signal: AbortSignal, limit = pageLength) {
+  const query = { ...runs, fields: "summary", limit, ...(cursor !== undefined && { cursor }) };
+  return answer(
+    client.GET("/executions/{executionId}/timeline", { params: { ...at(id), query: query as never }, signal }),
+  );
+}
+
+/** Runs of tasks without input and output, up to a number of pages. */
+export const runsQuestion = (id: string, runs: Runs, pages = 5) =>
+  queryOptions({
+    queryKey: [environment(), "execution", id, "runs", runs, pages],
+    queryFn: async ({ signal }) => {
+      const found: Entry[] = [];
+      let cursor: string | undefined;
+      for (let asked = 0; asked < pages; asked++) {
+        const next = await page(id, runs, cursor, signal);
+        found.push(...next.data);
+        if (next.cursor === null) {
+          break;
+        }
+        cursor = next.cursor;
+      }
+      return found;
+    },
+  });
+
+/** One run of a task, with input and output. */
+export const entryQuestion = (id: string, seq: number) =>
+  queryOptions({
+    queryKey: [environment(), "execution", id, "entry", seq],
+    queryFn: async ({ signal }) => {
+      const query = { after_seq: seq - 1, limit: 1 };
+      const asked = client.GET("/executions/{executionId}/timeline", { params: { ...at(id), query }, signal });
+      return (await answer(asked)).data.find((entry) => entry.seq === seq) ?? null;
+    },
+  });
+
+/** A loop, as far as it is needed to find a pass of it among its runs, which are in the order of their passes. */
+export interface Loop {
+  reference: string;
+  /** Numbers of the first run that is in it at the earliest, and of the newest. */
+  first: number;
+  last: number;
+  passes: number;
+}
+
+/** The runs of one pass of a loop, in order. The seq of runs grows with the passes, so that it is found by guessing. */
+export const passQuestion = (id: string, loop: Loop, pass: number) =>
+  queryOptions({
+    queryKey: [environment(), "execution", id, "pass", loop.reference, pass],
+    queryFn: ({ signal }) =>
+      findPass((after) => page(id, { under: loop.reference, after_seq: after }, undefined, signal), loop, pass),
+  });
+
+export async function findPass(
+  ask: (after: number) => Promise<{ data: Entry[]; cursor: string | null }>,
+  loop: Loop,
+  pass: number,
+): Promise<Entry[]> {
+  let [low, high] = [loop.first - 1, loop.last];
+  let guess = Math.floor(low + ((high - low) * Math.max(0, pass - 1)) / Math.max(1, loop.passes));
+  for (let asked = 0; asked < 20; asked++) {
+    const inside = await within(ask, guess, loop.reference);
+    const first = inside[0]?.iterations[0];
+    const last = inside.at(-1)?.iterations[0];
+    if (first === undefined || last === undefined || pass < first || (pass === first && guess > low)) {
+      high = guess;
+      guess = guess - low <= pageLength ? low : Math.max(low, Math.floor((low + guess) / 2));
+    } else if (pass > last) {
+      low = inside.at(-1)?.seq ?? guess;
+      guess = low;
+      if (high - low > 2 * pageLength) {
+        guess = Math.floor(low + ((high - low) * Math.max(0, pass - last - 2)) / Math.max(1, loop.passes - last));
+      }
+    } else {
+      const found = inside.filter((entry) => entry.iterations[0] === pass);
+      if (last === pass) {
+        const more = await within(ask, inside.at(-1)?.seq ?? guess, loop.reference);
+        found.push(...more.filter((entry) => entry.iterations[0] === pass));
+      }
+      return found;
+    }
+  }
+  return [];
+}
+
+async function within(ask: (after: number) => Promise<{ data: Entry[] }>, after: number, loop: string) {
+  return (await ask(after)).data.filter((entry) => entry.reference !== loop && entry.iterations.length > 0);
+}
+
+/** What a log is narrowed down to. */
+export interface LogFilter {
+  seq?: number;
+  level?: Level;
+  q?: string;
+}
+
+export interface LogPart {
+  lines: LogLine[];
+  /** The last line up to which the log is known. */
+  next: number;
+  /** The execution has ended, and nothing follows. */
+  complete: boolean;
+}
+
+const logLength = 1000;
+
+async function logPart(id: string, filter: LogFilter, after: number, signal: AbortSignal): Promise<LogPart> {
+  const query = { ...filter, after, limit: logLength, ...(after > 0 && { wait: "20s" }) };
+  const { data, response } = await client.GET("/executions/{executionId}/log", {
+    params: { ...at(id), query: query as never },
+    parseAs: "text",
+    signal,
+  });
+  const lines = (data ?? "")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as LogLine);
+  const ended = response.headers.get("Chargehand-Log-Complete") === "true";
+  return { lines, next: lines.at(-1)?.line ?? after, complete: ended && lines.length < logLength };
+}
+
+/** The log part by part. A question for what follows waits at the server until there is something. */
+export const logQuestion = (id: string, filter: LogFilter) =>
+  infiniteQueryOptions({
+    queryKey: [environment(), "log", id, filter],
+    queryFn: ({ pageParam, signal }) => logPart(id, filter, pageParam, signal),
+    initialPageParam: 0,
+    getNextPageParam: (last) => (last.complete ? undefined : last.next),
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
+
+/** Executions that repeat this one, the oldest first. */
+export const retriesQuestion = (execution: Execution) =>
+  queryOptions({
+    queryKey: [environment(), "execution", execution.id, "retries"],
+    queryFn: async ({ signal }) => {
+      const query = {
+        workflow_id: [execution.workflow_id],
+        cause: ["retry"],
+        created_after: execution.created_at,
+        limit: 100,
+      };
+      const found = await answer(client.GET("/executions", { params: { query: query as never }, signal }));
+      return found.data.filter((other) => other.retry_of === execution.id).toReversed();
+    },
+  });
+
+export type Action = "cancel" | "suspend" | "resume";
+
+/** What changes an execution is sent once; the key tells the server if it comes twice. */
+const sent = (execution: Execution, key: string) => ({
+  path: { workflowId: execution.workflow_id, executionId: execution.id },
+  header: { "Idempotency-Key": key },
+});
+
+const changed = (id: string) => queries.invalidateQueries({ queryKey: [environment(), "execution", id] });
+
+export async function act(execution: Execution, action: Action, key: string): Promise<void> {
+  const asked = { params: sent(execution, key), body: {} };
+  const path = "/workflows/{workflowId}/executions/{executionId}";
+  if (action === "cancel") {
+    await client.POST(`${path}/cancel`, asked);
+  } else {
+    await (action === "suspend" ? client.POST(`${path}/suspend`, asked) : client.POST(`${path}/resume`, asked));
+  }
+  await changed(execution.id);
+}
+
+/** Repeats an execution: the id of the new one. */
+export async function retry(execution: Execution, key: string, body: Schemas["RetryBody"]): Promise<string> {
+  const path = "/workflows/{workflowId}/executions/{executionId}/retry";
+  const made = await answer(client.POST(path, { params: sent(execution, key), body }));
+  void changed(execution.id);
+  return made.execution_id;
+}
+
+/** The address of a file as the browser itself asks for it: with the session, on this origin. */
+export function contentAddress(url: string): string {
+  const found = new URL(url, location.href);
+  return found.pathname + found.search;
+}

@@ -1,0 +1,172 @@
+import { ActionIcon, Button } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useState, type ReactNode } from "react";
+import { entryQuestion, type Entry } from "../../api/detail.ts";
+import type { Execution } from "../../api/executions.ts";
+import { useMay } from "../../api/me.ts";
+import { every } from "../../api/query.ts";
+import { t } from "../../messages/index.ts";
+import { shortId } from "../Copy.tsx";
+import { JsonTree } from "../JsonTree.tsx";
+import { typing } from "../keys.ts";
+import { Failure } from "../Notice.tsx";
+import { isFinal, stateOf } from "../state.ts";
+import { StateMark } from "../StateMark.tsx";
+import { Took, When } from "../Time.tsx";
+import { Waiting } from "../Waiting.tsx";
+import { LogView } from "./LogView.tsx";
+import { stateOfTask, topTask, type TaskRow } from "./model.ts";
+import { Retry } from "./Retry.tsx";
+
+const mostRuns = 20;
+
+/** A run of a task: why it failed, what went in and came out, and its log. */
+export function Inspector({
+  execution,
+  task,
+  runs,
+  seq,
+  choose,
+  close,
+}: {
+  execution: Execution;
+  task: TaskRow;
+  /** Runs of it that the timeline draws. */
+  runs: readonly Entry[];
+  seq: number | undefined;
+  choose: (seq: number) => void;
+  close: () => void;
+}) {
+  const texts = t().execution.inspector;
+  const shown = seq ?? (runs.findLast((run) => run.phase === "faulted") ?? runs.at(-1))?.seq;
+  const newest = runs.slice(-mostRuns);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !typing(event)) {
+        close();
+      }
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [close]);
+  return (
+    <section className="inspector" aria-label={texts.label}>
+      <div className="dialog-head">
+        <h2>{task.name}</h2>
+        <ActionIcon aria-label={t().close} onClick={close}>
+          <IconX aria-hidden size={16} />
+        </ActionIcon>
+      </div>
+      {newest.length > 1 && (
+        <div className="row" role="group" aria-label={texts.runs}>
+          {newest.map((run) => (
+            <Button
+              key={run.seq}
+              size="compact-xs"
+              variant={run.seq === shown ? "filled" : "default"}
+              aria-pressed={run.seq === shown}
+              onClick={() => choose(run.seq)}
+            >
+              {run.attempt > 1 || task.attempts > 1 ? texts.attempt(run.attempt) : texts.run(runs.indexOf(run) + 1)}
+            </Button>
+          ))}
+        </div>
+      )}
+      <FromHere execution={execution} task={task} />
+      {shown === undefined ? <Waiting /> : <Run key={shown} execution={execution} seq={shown} />}
+    </section>
+  );
+}
+
+function FromHere({ execution, task }: { execution: Execution; task: TaskRow }) {
+  const may = useMay();
+  const [asking, setAsking] = useState(false);
+  const from = topTask(task.reference);
+  if (!from || !isFinal(stateOf(execution)) || !may("executions:manage")) {
+    return null;
+  }
+  return (
+    <div>
+      <Button variant="default" onClick={() => setAsking(true)}>
+        {t().execution.inspector.retryFrom(from.name)}
+      </Button>
+      {asking && <Retry execution={execution} from={from} close={() => setAsking(false)} />}
+    </div>
+  );
+}
+
+function Run({ execution, seq }: { execution: Execution; seq: number }) {
+  const texts = t().execution;
+  const asked = useQuery({
+    ...entryQuestion(execution.id, seq),
+    refetchInterval: (query) => (query.state.data?.finished_at !== undefined ? false : every(2000)(query)),
+  });
+  if (asked.error) {
+    return <Failure error={asked.error} retry={() => void asked.refetch()} />;
+  }
+  if (asked.data === undefined) {
+    return <Waiting />;
+  }
+  const run = asked.data;
+  if (run === null) {
+    return <p>{texts.inspector.none}</p>;
+  }
+  return (
+    <>
+      <div className="row">
+        <StateMark state={stateOfTask(run)} /> <Took from={run.started_at} to={run.finished_at} />
+        <span className="meta">
+          <When at={run.started_at} />
+        </span>
+      </div>
+      {run.error && (
+        <Part title={texts.error}>
+          <p className="error-text">
+            <strong>{run.error.title ?? run.error.code}</strong> {run.error.detail}
+          </p>
+          <p className="meta">
+            {texts.origins[run.error.origin]}
+            {run.error.line !== undefined && `, ${texts.place(run.error.line)}`}
+          </p>
+        </Part>
+      )}
+      {run.waiting_for && (
+        <p>
+          {texts.inspector.waits}{" "}
+          {run.waiting_for.kind === "event" ? t().waits.event([]) : t().waits[run.waiting_for.kind]}{" "}
+          {run.waiting_for.until !== undefined && <When at={run.waiting_for.until} />}
+        </p>
+      )}
+      {run.child_execution_id !== undefined && (
+        <p>
+          {texts.inspector.child}{" "}
+          <Link to="/executions/$id" params={{ id: run.child_execution_id }} search={{}}>
+            {shortId(run.child_execution_id)}
+          </Link>
+        </p>
+      )}
+      <Part title={texts.input}>
+        <JsonTree value={run.input ?? null} name={texts.input} />
+      </Part>
+      {run.output !== undefined && (
+        <Part title={texts.output}>
+          <JsonTree value={run.output} name={texts.output} />
+        </Part>
+      )}
+      <Part title={texts.tabs.log}>
+        <LogView execution={execution} seq={seq} />
+      </Part>
+    </>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}

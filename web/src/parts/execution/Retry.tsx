@@ -1,0 +1,118 @@
+import { Button, NativeSelect } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useId, useState } from "react";
+import { retry } from "../../api/detail.ts";
+import type { Execution } from "../../api/executions.ts";
+import { t } from "../../messages/index.ts";
+import { Dialog } from "../Dialog.tsx";
+import { Failure } from "../Notice.tsx";
+
+interface Retrial {
+  from?: string;
+  input?: Record<string, unknown>;
+  version?: "published";
+}
+
+/** Asks how to retry an execution: with which input and version, or from a task on, with the data it began with. */
+export function Retry({
+  execution,
+  from,
+  close,
+}: {
+  execution: Execution;
+  from?: { reference: string; name: string };
+  close: () => void;
+}) {
+  const texts = t().execution.actions;
+  const navigate = useNavigate();
+  const field = useId();
+  const [key, setKey] = useState(() => crypto.randomUUID());
+  const old = JSON.stringify(execution.input ?? {}, null, 2);
+  const [text, setText] = useState(old);
+  const [version, setVersion] = useState("same");
+  const read = readObject(text);
+  // Another request has another key.
+  const change = (set: (value: string) => void) => (event: { currentTarget: { value: string } }) => {
+    set(event.currentTarget.value);
+    setKey(crypto.randomUUID());
+  };
+  const start = useMutation({
+    mutationFn: () => {
+      const body: Retrial = {
+        ...(from !== undefined && { from: from.reference }),
+        ...(from === undefined && text !== old && read.value && { input: read.value }),
+        ...(version === "published" && { version: "published" }),
+      };
+      return retry(execution, key, body);
+    },
+    onSuccess: (made) => {
+      close();
+      void navigate({ to: "/executions/$id", params: { id: made }, search: {} });
+    },
+  });
+  return (
+    <Dialog title={texts.retryTitle} close={close}>
+      <form
+        className="dialog-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          start.mutate();
+        }}
+      >
+        <p>{texts.retryText}</p>
+        {from ? (
+          <p>
+            {texts.from} <code>{from.name}</code>. {texts.fromText}
+          </p>
+        ) : (
+          <div className="field">
+            <label htmlFor={field}>{texts.editInput}</label>
+            <textarea
+              id={field}
+              className="code"
+              rows={10}
+              spellCheck={false}
+              aria-describedby={`${field}-help`}
+              aria-invalid={read.wrong !== undefined}
+              value={text}
+              onChange={change(setText)}
+            />
+            <span id={`${field}-help`} className={read.wrong === undefined ? "meta" : "complaint"}>
+              {read.wrong ?? texts.editHelp}
+            </span>
+          </div>
+        )}
+        <NativeSelect
+          label={texts.version}
+          value={version}
+          onChange={change(setVersion)}
+          data={[
+            { value: "same", label: texts.same(execution.workflow_version) },
+            { value: "published", label: texts.published },
+          ]}
+        />
+        {start.error && <Failure error={start.error} />}
+        <div className="row">
+          <Button type="submit" loading={start.isPending} disabled={read.wrong !== undefined}>
+            {texts.retrySend}
+          </Button>
+          <Button variant="default" onClick={close}>
+            {t().close}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function readObject(text: string): { value?: Record<string, unknown>; wrong?: string } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? { value: value as Record<string, unknown> }
+      : { wrong: t().execution.actions.notObject };
+  } catch (error) {
+    return { wrong: t().execution.actions.notJson(error instanceof Error ? error.message : "") };
+  }
+}

@@ -1,0 +1,112 @@
+import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
+import type { Entry } from "../../api/detail.ts";
+import { formatDuration } from "../../messages/format.ts";
+import { t } from "../../messages/index.ts";
+import { StateMark } from "../StateMark.tsx";
+import { countRuns, stateOfTask, type TaskRow } from "./model.ts";
+import type { Scale } from "./scale.ts";
+
+const mostBars = 100;
+
+/** A task: its name in the tree, its state, and a bar for each run. */
+export function TimelineRow({
+  row,
+  top,
+  runs,
+  scale,
+  closed,
+  selected,
+  active,
+  position,
+  length,
+  select,
+  fold,
+}: {
+  row: TaskRow;
+  top: number;
+  runs: readonly Entry[];
+  scale: Scale;
+  closed: boolean;
+  selected: boolean;
+  active: boolean;
+  position: number;
+  length: number;
+  select: () => void;
+  fold: () => void;
+}) {
+  const texts = t().execution.timeline;
+  const count = countRuns(row);
+  const notes = [
+    count > 1 ? texts.runs(count) : "",
+    count > 1 && row.counts.faulted > 0 ? texts.failedRuns(row.counts.faulted) : "",
+    row.attempts > 1 ? texts.attempts(row.attempts) : "",
+  ].filter(Boolean);
+  const Chevron = closed ? IconChevronRight : IconChevronDown;
+  return (
+    // Keys are those of the tree, which has the focus.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
+    <div
+      id={`task-${row.place}`}
+      className="timeline-row"
+      role="treeitem"
+      aria-level={row.depth + 1}
+      aria-posinset={position}
+      aria-setsize={length}
+      aria-selected={selected}
+      {...(row.children > 0 && { "aria-expanded": !closed })}
+      data-active={active || undefined}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={select}
+    >
+      <span className="timeline-name" style={{ paddingLeft: row.depth * 16 }}>
+        {row.children > 0 ? (
+          <span
+            className="fold"
+            aria-hidden
+            onClick={(event) => {
+              event.stopPropagation();
+              fold();
+            }}
+          >
+            <Chevron aria-hidden size={14} />
+          </span>
+        ) : (
+          <span className="fold" />
+        )}
+        <span className="timeline-text" title={row.reference}>
+          {row.name} <span className="meta">{row.kind}</span>
+        </span>
+      </span>
+      <span className="timeline-state">
+        <StateMark state={stateOfTask(row)} /> <span className="meta">{notes.join(" · ")}</span>
+      </span>
+      <span className="timeline-bars" aria-hidden>
+        {scale.idle.map((idle) => (
+          <span
+            key={idle.from}
+            className="idle"
+            title={texts.idle(formatDuration(idle.to - idle.from))}
+            style={between(scale, idle.from, idle.to)}
+          />
+        ))}
+        {runs.slice(0, mostBars).map((run) => {
+          const from = Date.parse(run.started_at);
+          const to = run.finished_at === undefined ? scale.to : Date.parse(run.finished_at);
+          return (
+            <span
+              key={run.seq}
+              className={`bar bar-${stateOfTask(run)}`}
+              title={`${t().states[stateOfTask(run)]}, ${formatDuration(to - from)}`}
+              style={between(scale, from, to)}
+            />
+          );
+        })}
+      </span>
+    </div>
+  );
+}
+
+function between(scale: Scale, from: number, to: number) {
+  const left = scale.place(from);
+  return { left: `${left * 100}%`, width: `${Math.max(0, scale.place(to) - left) * 100}%` };
+}

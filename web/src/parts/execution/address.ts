@@ -1,0 +1,34 @@
+/** What the page of an execution shows, as its address says it. */
+export const tabs = ["timeline", "io", "log", "files", "about"] as const;
+export type Tab = (typeof tabs)[number];
+
+export interface Address {
+  /** Missing: the timeline. */
+  tab?: Tab;
+  /** Reference of the task that is selected. */
+  task?: string;
+  /** Number of the run of it that is selected. */
+  seq?: string;
+  /** Which pass of the loop around the task is shown, from 0. */
+  pass?: string;
+  show?: "failed" | "active";
+}
+
+const number = (value: unknown) => (typeof value === "string" && /^\d{1,9}$/.test(value) ? value : undefined);
+
+export function readAddress(search: Record<string, unknown>): Address {
+  const tab = tabs.find((known) => known === search["tab"]);
+  const task = typeof search["task"] === "string" && search["task"].startsWith("/") ? search["task"] : undefined;
+  const [seq, pass] = [number(search["seq"]), number(search["pass"])];
+  const show = (["failed", "active"] as const).find((known) => known === search["show"]);
+  return {
+    ...(tab !== undefined && tab !== "timeline" && { tab }),
+    ...(task !== undefined && { task }),
+    ...(seq !== undefined && { seq }),
+    ...(pass !== undefined && { pass }),
+    ...(show !== undefined && { show }),
+  };
+}
+
+/** Changes some of the address; undefined takes a part away. */
+export type Go = (change: { [Key in keyof Address]?: Address[Key] | undefined }) => void;
