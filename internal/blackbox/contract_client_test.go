@@ -226,15 +226,15 @@ func (want shape) verify(t *testing.T, what string, v any) {
 	}
 }
 
-// patience is how long a test waits for something that must happen at some time. It is longer than an engine
-// takes to notice that a call was lost and to repeat it: a Temporal that has no processor left hands a
-// call over to nobody, which shows only when the heartbeat is missed.
-const patience = 2 * time.Minute
+// endTime is how long a test waits for something that must happen at some time. It is longer than an engine
+// takes to notice that a call was lost and to repeat it: a Temporal without a free processor loses calls
+// between its queue and the worker, which shows only when the heartbeat is missed.
+const endTime = 2 * time.Minute
 
 // eventually asks again and again until done; that it happens at all is what matters.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	until(t, patience, what, done)
+	until(t, endTime, what, done)
 }
 
 // until asks again and again, because a server that is looked at from outside has no other
@@ -269,7 +269,7 @@ func await(t *testing.T, s *server, path string, statuses ...string) object {
 // finish waits for the end of an execution or batch with the API's own means.
 func finish(t *testing.T, s *server, path string) object {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(endTime); ; {
 		a := s.Do(t, "GET", path+"?wait=60s", "")
 		wantStatus(t, a, 200)
 		if oneOf("finished", "error", "completed", "failed")(a.Object()["status"]) {

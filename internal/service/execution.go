@@ -214,12 +214,11 @@ func (s *Service) packInput(ctx context.Context, p *Principal, start *engine.Sta
 }
 
 // giveAgain grants an execution the files of its input that the original execution was granted, and those that the data
-// of its position name. They were granted
-// to the definition that the original ran. If the new execution runs another definition, which the principal may
-// have written, it gets only files that the principal may read.
+// of its position name. They were granted to the definition that the original ran. If the new execution runs another
+// definition, which the principal may have written, it gets only files that the principal may read.
 func (s *Service) giveAgain(ctx context.Context, p *Principal, start *engine.Start, original *store.Execution) error {
 	return s.view(ctx, func(r *store.Reader) (err error) {
-		named := value.Value(start.Input)
+		named := start.Input
 		if at := start.Position; at != nil {
 			named = []any{start.Input, at.Input, at.Context}
 		}

@@ -261,8 +261,9 @@ func (s *Service) resetOnce(ctx context.Context, tx *store.Tx, hash []byte, stor
 }
 
 // endAll ends the sessions, passkeys and personal keys of a person whose password is set with a link, and the
-// identities that a session has linked, and writes that to the logs of the person's accounts. leaves: the person leaves the groups
-// of these providers. An identity by which the person came, invited or provisioned, stays: no session has chosen it.
+// identities that a session has linked, and writes that to the logs of the person's accounts. leaves: the person leaves
+// the groups of these providers. An identity by which the person came, invited or provisioned, stays: no session has
+// chosen it.
 func (s *Service) endAll(ctx context.Context, tx *store.Tx, p *store.Person, leaves bool) error {
 	now := s.now().UnixMilli()
 	passkeys, err := tx.PasskeysOf(p.No)

@@ -20,7 +20,7 @@ type Template struct {
 	err  error
 }
 
-// New opens a copy in a folder of the test, and closes it after the test if nobody has.
+// New opens a copy in a folder of the test, and closes it after the test if that has not.
 func (m *Template) New(t testing.TB) store.DB {
 	t.Helper()
 	m.once.Do(func() { m.err = m.prepare(filepath.Join(t.TempDir(), "template.db")) })

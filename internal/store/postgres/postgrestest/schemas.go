@@ -14,11 +14,11 @@ import (
 // Schemas are schemas of one server with all migrations. The zero value has none. Tests may use it side by side.
 type Schemas struct {
 	mu   sync.Mutex
-	free []string // addresses of those that nobody uses
+	free []string // addresses of those that no test uses
 }
 
-// New is the address of a schema without any rows, for this test alone. Whoever connects to it has closed when the
-// test ends, and so in a Cleanup that comes after this call.
+// New is the address of a schema without any rows, for this test alone. Its connections are closed when the test ends,
+// by a Cleanup that comes after this call.
 func (s *Schemas) New(t testing.TB, pg *peer.Postgres) string {
 	t.Helper()
 	address := s.take()
