@@ -1,0 +1,92 @@
+import { expect, test } from "../harness.ts";
+import { someone } from "../people.ts";
+import { apply, run } from "../workflows.ts";
+
+const refused = { type: "https://example.com/refused", status: 422, title: "Refused by Anna" };
+
+test("a retry from a task does not run those before it again", async ({ page, admin, signIn, hand, inspect }) => {
+  const workflow = await apply(admin, [
+    { greet: { set: { greeting: "${ .name }" } } },
+    { refuse: { raise: { error: refused } } },
+  ]);
+  const failed = await run(admin, workflow, { name: "Ada" });
+  const person = someone("Alan Turing");
+  await admin.admit(person, [{ role: "operator" }]);
+  await signIn(person);
+  await page.goto(`/executions/${failed}`);
+  await hand.press("Retry from refuse");
+  await expect(page.getByRole("dialog")).toContainText("Tasks before it are not run again.");
+  await inspect("execution-retry-from");
+  await hand.press("Start the retry");
+  await expect(page).not.toHaveURL(new RegExp(failed));
+  await expect(page.getByRole("treeitem", { name: /refuse/ })).toBeVisible();
+  await expect(page.getByRole("treeitem")).toHaveCount(1);
+});
+
+test("a log is drawn as text, and searched", async ({ page, admin, member, signIn, hand, inspect }) => {
+  const workflow = await apply(admin, [
+    { say: { call: "log:1.0.0@default", with: { message: "\u001b[31mred\u001b[0m <b>not bold</b>" } } },
+    { warn: { call: "log:1.0.0@default", with: { message: "a second line", level: "warning" } } },
+  ]);
+  const id = await run(admin, workflow);
+  await signIn(member);
+  await page.goto(`/executions/${id}?tab=log`);
+  const log = page.getByRole("log", { name: "Lines of the log" });
+  await expect(log).toContainText("red <b>not bold</b>");
+  await inspect("execution-log");
+  await hand.fill("Text", "second");
+  await hand.press("Apply");
+  await expect(log).not.toContainText("not bold");
+  await expect(log).toContainText("a second line");
+  await hand.fill("Text", "nothing like this");
+  await hand.press("Apply");
+  await expect(page.getByText("No line matches.")).toBeVisible();
+});
+
+test("a loop of 10,000 passes opens as one row, with the pass that is asked for", async ({
+  page,
+  admin,
+  member,
+  signIn,
+}) => {
+  const check = { check: { if: "${ $n % 1000 == 7 }", raise: { error: refused } } };
+  const attempt = { attempt: { try: [check], catch: { errors: { with: { status: 422 } } } } };
+  const workflow = await apply(admin, [{ each: { for: { each: "n", in: "${ [range(10000)] }" }, do: [attempt] } }]);
+  const id = await run(admin, workflow, {}, "60s");
+  await signIn(member);
+  await page.goto(`/executions/${id}?pass=5007&task=/do/0/each/do/0/attempt/try/0/check`);
+  await expect(page.getByRole("spinbutton", { name: "Pass of each" })).toHaveValue("5008");
+  await expect(page.getByRole("region", { name: "Run of the task" })).toContainText("Refused by Anna");
+  await page.goto(`/executions/${id}`);
+  await expect(page.getByRole("group", { name: "Pass of each" })).toContainText("10,000 passes");
+  await expect(page.getByRole("treeitem")).toHaveCount(3);
+  await page.getByRole("button", { name: "Previous failed pass" }).click();
+  await expect(page).toHaveURL(/pass=9007/);
+  await page.getByRole("treeitem", { name: /check/ }).click();
+  await expect(page.getByRole("region", { name: "Run of the task" })).toContainText("Refused by Anna");
+});
+
+test("a page that the server refuses, or is too busy for, says so", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  watch,
+  inspect,
+}) => {
+  const id = await run(admin, await apply(admin, [{ greet: { set: { greeting: "hello" } } }]));
+  await signIn(member);
+  for (const status of [403, 500]) {
+    const body = JSON.stringify({ code: "x", title: `Answer ${status}`, status, request_id: "request-1" });
+    await page.route("**/progress*", (route) =>
+      route.fulfill({ status, contentType: "application/problem+json", body }),
+    );
+    await page.goto(`/executions/${id}`);
+    await expect(page.getByRole("alert")).toContainText(status === 403 ? "You may not see this" : "Answer 500");
+    await inspect(`execution-answer-${status}`);
+    await page.unroute("**/progress*");
+  }
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("treeitem", { name: /greet/ })).toBeVisible();
+  expect(watch.take().filter((line) => !/^(403|500) for /.test(line))).toEqual([]);
+});
