@@ -33,6 +33,7 @@ test("a log is drawn as text, and searched", async ({ page, admin, member, signI
   await page.goto(`/executions/${id}?tab=log`);
   const log = page.getByRole("log", { name: "Lines of the log" });
   await expect(log).toContainText("red <b>not bold</b>");
+  await expect(page.locator(".tabs [aria-current]")).toHaveText(["Log"]);
   await inspect("execution-log");
   await hand.fill("Text", "second");
   await hand.press("Apply");

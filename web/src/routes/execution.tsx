@@ -135,7 +135,7 @@ function Parts({ execution, address, go }: { execution: Row; address: Address; g
             to="/executions/$id"
             params={{ id: execution.id }}
             search={tab === "timeline" ? {} : { tab }}
-            activeProps={{}}
+            activeOptions={{ exact: true }}
             aria-current={tab === shown ? "page" : undefined}
             resetScroll={false}
           >
