@@ -10,23 +10,31 @@ import (
 
 // Batch is a batch of executions of one workflow.
 type Batch struct {
-	BatchID              string           `json:"batch_id"`
-	WorkflowID           string           `json:"workflow_id"`
-	Status               string           `json:"status"`
-	Total                int              `json:"total"`
-	Completed            int              `json:"completed"`
-	Failed               int              `json:"failed"`
-	Cancelled            int              `json:"cancelled"` // counted in Failed too
-	Running              int              `json:"running"`
-	Waiting              int              `json:"waiting"`
-	Queued               int              `json:"queued"`
-	EffectiveConcurrency int              `json:"effective_concurrency"`
-	WorkflowVersion      string           `json:"workflow_version"`
-	Revision             int              `json:"revision"`
-	CreatedAt            time.Time        `json:"created_at"`
-	StartedAt            *time.Time       `json:"started_at,omitempty"`
-	CompletedAt          *time.Time       `json:"completed_at,omitempty"`
-	Executions           []BatchExecution `json:"executions,omitempty"`
+	BatchID              string            `json:"batch_id"`
+	WorkflowID           string            `json:"workflow_id"`
+	Status               string            `json:"status"`
+	Total                int               `json:"total"`
+	Completed            int               `json:"completed"`
+	Failed               int               `json:"failed"`
+	Cancelled            int               `json:"cancelled"` // counted in Failed too
+	Running              int               `json:"running"`
+	Waiting              int               `json:"waiting"`
+	Queued               int               `json:"queued"`
+	Phase                string            `json:"phase"`       // as Status, and cancelled
+	Concurrency          int               `json:"concurrency"` // as it was asked for
+	EffectiveConcurrency int               `json:"effective_concurrency"`
+	EtaMs                *int64            `json:"eta_ms,omitempty"` // nil: not known
+	Environment          string            `json:"environment"`
+	Labels               map[string]string `json:"labels,omitempty"`
+	StartedBy            *StartedBy        `json:"started_by,omitempty"`
+	WorkflowVersion      string            `json:"workflow_version"`
+	Revision             int               `json:"revision"`
+	CreatedAt            time.Time         `json:"created_at"`
+	StartedAt            *time.Time        `json:"started_at,omitempty"`
+	CompletedAt          *time.Time        `json:"completed_at,omitempty"`
+	Executions           []BatchExecution  `json:"executions,omitempty"`
+	// ExecutionsCursor leads to the items that follow; empty: none does.
+	ExecutionsCursor string `json:"executions_cursor,omitempty"`
 	raw
 }
 

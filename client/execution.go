@@ -22,6 +22,7 @@ type Execution struct {
 	Revision        int    `json:"revision"`
 	Environment     string `json:"environment"`
 	BatchID         string `json:"batch_id,omitempty"`
+	ItemID          string `json:"item_id,omitempty"` // of the item of a batch that it is
 	RetryOf         string `json:"retry_of,omitempty"`
 	// ParentID is the execution that has started it, RootID the one at the top of the tree; empty: none has.
 	ParentID   string            `json:"parent_id,omitempty"`

@@ -27,6 +27,7 @@ type TimelineEntry struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ExecutionError `json:"error,omitempty"`
+	Files      []Result        `json:"files,omitempty"` // that the task has made
 	// ChildExecutionID is the execution of another workflow that the task has started; empty: none.
 	ChildExecutionID string `json:"child_execution_id,omitempty"`
 	LogBytes         int64  `json:"log_bytes,omitempty"` // of text in the log of the execution

@@ -20,6 +20,7 @@ func TestContractLife(t *testing.T) {
 	t.Run("suspend", func(t *testing.T) { testSuspend(t, s) })
 	t.Run("delete", func(t *testing.T) { testDeleteExecution(t, s) })
 	t.Run("retry", func(t *testing.T) { testRetry(t, s) })
+	t.Run("retry from a task", func(t *testing.T) { testRetryFrom(t, s) })
 	t.Run("timeline", func(t *testing.T) { testTimeline(t, s) })
 	t.Run("timeline pages", func(t *testing.T) { testTimelinePages(t, s) })
 	t.Run("errors", func(t *testing.T) { testErrorObjects(t, s) })
@@ -233,6 +234,58 @@ func testRetry(t *testing.T, s *server) {
 	for _, query := range []string{"version=published", "from=/do/1/fail"} {
 		wantProblem(t, s, s.Do(t, "POST", path+"/retry?"+query, ""), 400, "unknown_parameter")
 	}
+}
+
+// testRetryFrom: a retry that begins with a task runs nothing before it, and has the task's input and the context.
+func testRetryFrom(t *testing.T, s *server) {
+	reserved := newBarrier(t)
+	reserved.release()
+	paid := newBarrier(t)
+	paid.release()
+	flow := deploy(t, s, `do:
+- reserve: {call: http, with: {method: post, endpoint: '`+reserved.url+`', body: '${ .n }'}, output: {as: '{n: $input.n, reserved: .passed}'}, export: {as: '{first: $output.n}'}}
+- pay: {do: [{ask: {call: http, with: {method: post, endpoint: '`+paid.url+`', body: '${ . }'}}}, {fail: {raise: {error: {type: 'https://example.com/paid', status: 402}}}}]}
+- never: {set: {x: 1}}
+`)
+	path := begin(t, s, flow, `{"n":5}`)
+	before := finish(t, s, path)
+	if before["status"] != "error" {
+		t.Fatalf("%s", value.Marshal(before))
+	}
+	a := s.Do(t, "POST", path+"/retry", `{"from":"/do/1/pay"}`)
+	wantStatus(t, a, 201)
+	if e := a.Object(); e["retry_of"] != before["id"] || e["workflow_version"] != before["workflow_version"] || e["revision"] != before["revision"] {
+		t.Errorf("%s", a.Body)
+	}
+	again := executions(flow) + "/" + text(a.Object()["id"])
+	e := finish(t, s, again)
+	if fault := fields(e["error"]); e["status"] != "error" || fault["instance"] != "/do/1/pay/do/1/fail" || !equal(e["input"], parse(t, `{"n":5}`)) {
+		t.Errorf("%s", value.Marshal(e))
+	}
+	var ran []string
+	for _, entry := range walk(t, s, again+"/timeline", 100) {
+		entryOfTimeline.verify(t, "entry", entry)
+		ran = append(ran, fmt.Sprint(entry["seq"], " ", entry["reference"], " ", string(value.Marshal(entry["input"]))))
+	}
+	input := `{"n":5,"reserved":true}`
+	if want := []string{"1 /do/1/pay " + input, "2 /do/1/pay/do/0/ask " + input, `3 /do/1/pay/do/1/fail {"passed":true}`}; !slices.Equal(ran, want) {
+		t.Errorf("ran\n%s\nwant\n%s", strings.Join(ran, "\n"), strings.Join(want, "\n"))
+	}
+	_, _, first := reserved.now()
+	_, _, second := paid.now()
+	if !slices.Equal(first, []string{"5"}) || !slices.Equal(second, []string{input, input}) {
+		t.Errorf("received: %q, %q", first, second)
+	}
+	for from, code := range map[string]string{
+		"/do/9/pay": "unknown_task", "/do/1/pay/do/0/ask": "nested_task", "/do/2/never": "not_begun",
+	} {
+		p := wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"from":"`+from+`"}`), 422, "task_not_retryable")
+		if e := wantPointer(t, p, "/from"); e["code"] != code {
+			t.Errorf("from %s: %v, want %s", from, e, code)
+		}
+	}
+	p := wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"from":"/do/1/pay","input":{}}`), 422, "task_not_retryable")
+	wantPointer(t, p, "/input")
 }
 
 var entryOfTimeline = shape{

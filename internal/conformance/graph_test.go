@@ -36,6 +36,9 @@ func (s *scenario) followsGraph() error {
 			first[l.ID] = l.Nodes[0]
 		}
 	}
+	if s.from != "" {
+		first["/do"] = s.from
+	}
 	for _, e := range g.Edges {
 		edges[e.From] = append(edges[e.From], e)
 	}

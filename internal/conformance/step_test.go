@@ -28,6 +28,7 @@ type scenario struct {
 	refusal   map[string]any // of the last deployment
 	input     string
 	id        string // of the execution
+	from      string // the task that it begins with; "": the first
 	execution map[string]any
 	timeline  []map[string]any // entries in the order in which the tasks started
 }
@@ -74,6 +75,7 @@ var definitions = []definition{
 	on(`the execution is cancelled`, func(s *scenario, _ []string) error { return s.cancel() }),
 	on(`the execution is suspended`, func(s *scenario, _ []string) error { return s.suspend() }),
 	on(`the execution is resumed`, func(s *scenario, _ []string) error { return s.resume() }),
+	on(`the execution is retried from '([^']+)'`, func(s *scenario, a []string) error { return s.retryFrom(a[0]) }),
 	on(`another execution of the workflow ends with output:`, func(s *scenario, a []string) error { return s.otherEnds(a[0]) }),
 	on(`the link '([^']+)' of the output should lead to the (execution|task) with output:`, func(s *scenario, a []string) error { return s.follow(a[0], a[1], a[2]) }),
 	on(`the world should have received (\d+) requests? for '([^']+)'`, func(s *scenario, a []string) error { return s.received(a[0], a[1]) }),
@@ -562,6 +564,21 @@ func (s *scenario) suspend() error {
 }
 
 func (s *scenario) resume() error { return s.switchTo("resume") }
+
+// retryFrom starts a new execution that begins with a task of the one that has ended. Later steps are about the new
+// one.
+func (s *scenario) retryFrom(reference string) error {
+	a, err := s.host.Try(http.MethodPost, s.path()+"/retry", fmt.Sprintf(`{"from":%q}`, reference))
+	if err != nil {
+		return err
+	}
+	if a.Status != http.StatusCreated || a.Object()["retry_of"] != s.id {
+		return fmt.Errorf("retry: %d %s", a.Status, a.Body)
+	}
+	s.id, _ = a.Object()["execution_id"].(string)
+	s.from = reference
+	return nil
+}
 
 // switchTo suspends or resumes the execution. After a crash the first attempt may have done it.
 func (s *scenario) switchTo(what string) error {

@@ -260,6 +260,59 @@ Feature: Flow directives and scopes
     heard: [ { n: 1 } ]
     """
 
+  @1.5-retry-from @1.5-phases
+  Scenario: A retry from a task begins with what the task had, and runs nothing before it
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: flow, name: retry-from, version: '1.0.0' }
+    input: { from: '{ order: .order, seen: ((.seen // 0) + 1) }' }
+    do:
+      - reserve: { set: { number: '${ .order }', seen: '${ .seen }' }, export: { as: '{ reserved: $output.number }' } }
+      - pay:
+          input: { from: '{ asked: .number, seen: .seen, reserved: $context.reserved }' }
+          do:
+            - answer:
+                listen: { to: { one: { with: { type: com.example.flow.paid } } } }
+                output: { as: '{ paid: .[0].paid }' }
+            - refuse: { if: '.paid | not', raise: { error: { type: 'https://example.com/refused', status: 402 } } }
+          output: { as: '. + $input' }
+          export: { as: '$context + { paid: $output.paid }' }
+      - thank: { set: '${ . + { context: $context, order: $workflow.input.order } }' }
+    """
+    And given the workflow input is:
+    """yaml
+    order: 7
+    """
+    When the workflow is started
+    And answer has run 1 time
+    And the workflow is waiting
+    And the event is published:
+    """yaml
+    { specversion: '1.0', id: '1', source: /flow, type: com.example.flow.paid, data: { paid: false } }
+    """
+    And the workflow has ended
+    Then the workflow should fault with an error like:
+    """yaml
+    type: https://example.com/refused
+    instance: /do/1/pay/do/1/refuse
+    """
+    When the execution is retried from '/do/1/pay'
+    And answer has run 1 time
+    And the workflow is waiting
+    And the event is published:
+    """yaml
+    { specversion: '1.0', id: '2', source: /flow, type: com.example.flow.paid, data: { paid: true } }
+    """
+    And the workflow has ended
+    Then the workflow should complete with output:
+    """yaml
+    { paid: true, asked: 7, seen: 1, reserved: 7, context: { reserved: 7, paid: true }, order: 7 }
+    """
+    And reserve should not run
+    And pay should run first
+    And answer should run 1 time
+    And thank should run last
+
   @1.7-wait
   Scenario: A wait passes its transformed input on, after its time
     Given a workflow with definition:
