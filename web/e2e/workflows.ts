@@ -8,11 +8,12 @@ export interface Workflow {
 
 let workflows = 0;
 
-/** Applies a workflow with the tasks that are given, and publishes it. */
-export async function apply(admin: Admin, tasks: object[], more: object = {}): Promise<Workflow> {
+/** Applies a workflow with the tasks that are given, and publishes it. More is the rest of it, in document too. */
+export async function apply(admin: Admin, tasks: object[], more: { document?: object } = {}): Promise<Workflow> {
   workflows++;
-  const document = { dsl: "1.0.3", namespace: `ui-${process.pid}`, name: `flow-${workflows}`, version: "1.0.0" };
-  const applied = await admin.call<{ id: string }>("POST", "/workflows", { document, ...more, do: tasks });
+  const own = { dsl: "1.0.3", namespace: `ui-${process.pid}`, name: `flow-${workflows}`, version: "1.0.0" };
+  const document = { ...own, ...more.document };
+  const applied = await admin.call<{ id: string }>("POST", "/workflows", { ...more, document, do: tasks });
   return { name: `${document.namespace}/${document.name}`, id: applied.id };
 }
 

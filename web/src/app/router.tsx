@@ -11,8 +11,10 @@ import { meQuestion } from "../api/me.ts";
 import { Problem } from "../api/problem.ts";
 import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
+import type { WorkflowFilter } from "../api/workflows.ts";
 import { readAddress } from "../parts/execution/address.ts";
 import { Waiting } from "../parts/Waiting.tsx";
+import { readAddress as readWorkflowAddress } from "../parts/workflow/address.ts";
 import { Frame } from "./Frame.tsx";
 import { Missing, Wrong } from "./Plain.tsx";
 
@@ -69,6 +71,30 @@ const execution = createRoute({
   component: lazyRouteComponent(() => import("../routes/execution.tsx")),
 });
 
+const workflows = createRoute({
+  getParentRoute: () => root,
+  path: "/workflows",
+  validateSearch: (search: Record<string, unknown>): WorkflowFilter => {
+    const filter: WorkflowFilter = {};
+    for (const name of ["q", "namespace", "tag"] as const) {
+      const value = text(search[name]);
+      if (value !== undefined) {
+        filter[name] = value;
+      }
+    }
+    const { drafts } = search;
+    return drafts === "true" || drafts === "false" ? { ...filter, drafts } : filter;
+  },
+  component: lazyRouteComponent(() => import("../routes/workflows.tsx")),
+});
+
+const workflow = createRoute({
+  getParentRoute: () => root,
+  path: "/workflows/$namespace/$name",
+  validateSearch: readWorkflowAddress,
+  component: lazyRouteComponent(() => import("../routes/workflow.tsx")),
+});
+
 const apiKeys = createRoute({
   getParentRoute: () => root,
   path: "/account/api-keys",
@@ -76,7 +102,7 @@ const apiKeys = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, executions, execution, apiKeys]),
+  routeTree: root.addChildren([home, executions, execution, workflows, workflow, apiKeys]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,
   defaultPendingComponent: Waiting,

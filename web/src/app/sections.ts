@@ -1,8 +1,15 @@
-import { IconListDetails } from "@tabler/icons-react";
+import { IconListDetails, IconSitemap } from "@tabler/icons-react";
 import { t } from "../messages/index.ts";
 
 /** The sections of the UI: where the side bar, the palette and the keys lead. */
 export const sections = [
+  {
+    to: "/workflows",
+    key: "w",
+    icon: IconSitemap,
+    name: () => t().nav.workflows,
+    scopes: ["workflows:read", "workflows:start"],
+  },
   {
     to: "/executions",
     key: "e",

@@ -1,6 +1,7 @@
 import { execution } from "./execution.de.ts";
 import { formatList, plural } from "./format.ts";
 import type { Messages } from "./index.ts";
+import { workflow, workflows } from "./workflows.de.ts";
 
 export const de = {
   product: "Chargehand",
@@ -17,6 +18,7 @@ export const de = {
 
   nav: {
     label: "Bereiche",
+    workflows: "Workflows",
     executions: "Ausführungen",
     open: "Menü öffnen",
   },
@@ -204,4 +206,6 @@ export const de = {
     stored: "Ich habe ihn aufbewahrt",
   },
   execution,
+  workflow,
+  workflows,
 } satisfies Messages;

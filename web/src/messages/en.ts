@@ -1,5 +1,6 @@
 import { execution } from "./execution.en.ts";
 import { formatList, plural } from "./format.ts";
+import { workflow, workflows } from "./workflows.en.ts";
 
 /** All texts of the UI. German has the same, which `satisfies` holds it to. */
 export const en = {
@@ -17,6 +18,7 @@ export const en = {
 
   nav: {
     label: "Sections",
+    workflows: "Workflows",
     executions: "Executions",
     open: "Open the menu",
   },
@@ -197,4 +199,6 @@ export const en = {
     stored: "I have stored it",
   },
   execution,
+  workflow,
+  workflows,
 };

@@ -1,39 +1,13 @@
-import { ActionIcon, Modal } from "@mantine/core";
-import { IconX } from "@tabler/icons-react";
-import type { ReactNode } from "react";
-import { t } from "../messages/index.ts";
+import { lazy, Suspense } from "react";
+import type { DialogProps } from "./DialogWindow.tsx";
 
-/** A dialog over the page. It has the focus, and gives it back. */
-export function Dialog({
-  title,
-  close,
-  stays = false,
-  size,
-  children,
-}: {
-  title: string;
-  close: () => void;
-  /** Neither a button nor a click beside it closes it. */
-  stays?: boolean;
-  size?: string;
-  children: ReactNode;
-}) {
+const Window = lazy(() => import("./DialogWindow.tsx"));
+
+/** A dialog over the page. It has the focus, and gives it back. Its code is loaded with the first one that opens. */
+export function Dialog(props: DialogProps) {
   return (
-    <Modal.Root opened onClose={close} closeOnClickOutside={!stays} {...(size !== undefined && { size })}>
-      <Modal.Overlay />
-      <Modal.Content>
-        <Modal.Body className="dialog">
-          <div className="dialog-head">
-            <Modal.Title>{title}</Modal.Title>
-            {!stays && (
-              <ActionIcon aria-label={t().close} onClick={close}>
-                <IconX aria-hidden size={16} />
-              </ActionIcon>
-            )}
-          </div>
-          {children}
-        </Modal.Body>
-      </Modal.Content>
-    </Modal.Root>
+    <Suspense>
+      <Window {...props} />
+    </Suspense>
   );
 }

@@ -1,0 +1,176 @@
+import type { Page } from "@playwright/test";
+import { expect, test } from "../harness.ts";
+import { Admin, someone } from "../people.ts";
+import { apply, run } from "../workflows.ts";
+
+const greets = [{ greet: { set: { greeting: "${ .name }" } } }];
+const fails = [{ refuse: { raise: { error: { type: "https://example.com/refused", status: 422, title: "No" } } } }];
+const waits = [{ pause: { wait: { hours: 1 } } }];
+
+const rows = (page: Page) => page.getByRole("table", { name: "Workflows" }).locator("tbody tr");
+
+test("a person finds a workflow, sees how it does, and reads its definition", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const tag = "orders";
+  const good = await apply(admin, greets, { document: { title: "Greet a customer", tags: { team: tag } } });
+  const bad = await apply(admin, fails);
+  const slow = await apply(admin, waits);
+  const [namespace = ""] = good.name.split("/");
+  await run(admin, good, { name: "Ada" });
+  const failed = await run(admin, bad);
+  await run(admin, slow, {}, "0s");
+  await signIn(member);
+
+  await page.goto("/executions");
+  await hand.follow("Workflows");
+  await expect(page).toHaveURL("/workflows");
+  await hand.fill("Namespace", namespace);
+  await hand.press("Apply");
+  await expect(page).toHaveURL(`/workflows?namespace=${namespace}`);
+  await expect(rows(page).filter({ hasText: bad.name })).toContainText("1 failed");
+  await expect(rows(page).filter({ hasText: slow.name })).toContainText("1 open");
+  await inspect("workflows");
+
+  await rows(page).filter({ hasText: bad.name }).getByRole("link", { name: "1 failed" }).click();
+  await expect(page).toHaveURL(`/executions?filter=state:error+workflow:${bad.name}+from:-24h`);
+  await expect(page.locator(`[data-row="${failed}"]`)).toBeVisible();
+  await page.goBack();
+
+  await rows(page)
+    .getByRole("button", { name: `team:${tag}` })
+    .first()
+    .click();
+  await expect(page).toHaveURL(new RegExp(`tag=team:${tag}`));
+  await expect(page.locator("search")).toHaveCount(1);
+  await expect(rows(page)).toHaveCount(1);
+  await hand.follow("Greet a customer");
+  await expect(page).toHaveURL(`/workflows/${good.name}`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Greet a customer");
+  await expect(page.locator(".lines")).toContainText("greeting");
+  await inspect("workflow-definition");
+  await page.goBack();
+  await expect(rows(page)).toHaveCount(1);
+  await expect(page.getByLabel("Tag", { exact: true })).toHaveValue(`team:${tag}`);
+  await hand.press("Clear the filters");
+  await expect(page).toHaveURL("/workflows");
+});
+
+test("a list of workflows says that it is empty, that it loads, and what went wrong", async ({
+  page,
+  member,
+  signIn,
+  hand,
+  watch,
+  inspect,
+}) => {
+  await signIn(member);
+  await page.goto("/workflows?q=nothing-has-this-name");
+  await expect(page.getByText("No workflows match.")).toBeVisible();
+  await inspect("workflows-none");
+
+  let answer: (() => void) | undefined;
+  const held = new Promise<void>((go) => (answer = go));
+  await page.route("**/api/v1/workflows?*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto("/workflows?q=another");
+  await expect(page.getByRole("status", { name: "Loading" })).toBeVisible();
+  await inspect("workflows-loading");
+  answer?.();
+  await expect(page.getByText("No workflows match.")).toBeVisible();
+  await page.unrouteAll({ behavior: "wait" });
+
+  const wrong = { code: "query_invalid", title: "The query is wrong", status: 400, request_id: "0f1e2d3c" };
+  await page.route("**/api/v1/workflows?*", (route) =>
+    route.fulfill({ status: 400, contentType: "application/problem+json", json: wrong }),
+  );
+  await page.goto("/workflows?q=third");
+  await expect(page.getByRole("alert")).toContainText("The query is wrong");
+  await expect(page.getByRole("alert")).toContainText("0f1e2d3c");
+  await inspect("workflows-failing");
+  expect(watch.take().filter((line) => !line.startsWith("400 for "))).toEqual([]);
+  await page.unrouteAll({ behavior: "wait" });
+  await hand.press("Try again");
+  await expect(page.getByText("No workflows match.")).toBeVisible();
+});
+
+test("where there is no workflow yet, the page says how to add one", async ({ page, fresh, inspect }) => {
+  const server = await fresh();
+  const admin = await Admin.of(server);
+  const person = someone();
+  await admin.admit(person);
+  await page.goto(`${server.url}/sign-in?return=/workflows`);
+  await page.getByLabel("E-mail").fill(person.email);
+  await page.getByLabel("Password", { exact: true }).fill(person.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await expect(page.getByText("There is no workflow yet.")).toBeVisible();
+  await inspect("workflows-empty");
+});
+
+test("a publisher rolls a workflow back, and what has begun stays on its version", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const first = await apply(admin, waits);
+  const [namespace, name] = first.name.split("/");
+  await run(admin, first, {}, "0s");
+  const document = { dsl: "1.0.3", namespace, name, version: "1.1.0" };
+  await admin.call("POST", "/workflows?message=Greet+at+once", { document, do: greets });
+  await run(admin, first, { name: "Ada" });
+  const person = someone("Alan Turing");
+  await admin.admit(person, [{ role: "publisher" }]);
+  await signIn(person);
+
+  await page.goto(`/workflows/${first.name}`);
+  await expect(page.getByText("Version 1.1.0")).toBeVisible();
+  await hand.follow("Versions");
+  await expect(page).toHaveURL(`/workflows/${first.name}?tab=versions`);
+  const table = page.getByRole("table", { name: "Versions" });
+  await expect(table.getByRole("row", { name: /1\.1\.0/ })).toContainText("published");
+  await expect(table.getByRole("row", { name: /1\.1\.0/ })).toContainText("Greet at once");
+  await expect(table.getByRole("row", { name: /1\.1\.0/ })).toContainText("Grace Hopper");
+  await expect(table.getByRole("row", { name: /1\.0\.0/ })).toContainText("1 execution");
+  await inspect("workflow-versions");
+  await expect(page.locator(".tabs [aria-current]")).toHaveText(["Versions"]);
+  await hand.press("Roll back to version 1.0.0");
+  await expect(page.getByRole("dialog")).toBeVisible();
+  await inspect("workflow-publish");
+  await hand.press("Roll back");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(table.getByRole("row", { name: /1\.0\.0/ })).toContainText("published");
+  await expect(table.getByRole("row", { name: /1\.1\.0/ })).not.toContainText("published");
+  await hand.follow("1.1.0");
+  await expect(page.getByText("This is version 1.1.0.")).toBeVisible();
+  await expect(page.locator(".lines")).toContainText("greeting");
+  await inspect("workflow-older");
+});
+
+test("a workflow that is not there says so, and a participant sees no definition", async ({
+  page,
+  admin,
+  signIn,
+  watch,
+  inspect,
+}) => {
+  const workflow = await apply(admin, greets);
+  const person = someone("Anna Kuliscioff");
+  await admin.admit(person, [{ role: "participant" }]);
+  await signIn(person);
+  await page.goto(`/workflows/${workflow.name}?tab=versions`);
+  await expect(page.getByRole("alert")).toContainText("You may not see this");
+  await inspect("workflow-forbidden");
+  await page.goto("/workflows/nothing/here");
+  await expect(page.getByRole("alert")).toBeVisible();
+  await inspect("workflow-missing");
+  expect(watch.take().filter((line) => !/^40[34] for /.test(line))).toEqual([]);
+});

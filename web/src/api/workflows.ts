@@ -1,0 +1,125 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { answer, client, type Schemas } from "./client.ts";
+import { environment } from "./environment.ts";
+import { every, queries, question } from "./query.ts";
+
+export type Workflow = Schemas["Workflow"];
+export type WorkflowDetail = Schemas["WorkflowDetail"];
+export type Version = Schemas["Version"];
+export type FormField = Schemas["FormField"];
+
+/** What a list of workflows is limited to. It is the address of the page too. */
+export interface WorkflowFilter {
+  q?: string;
+  namespace?: string;
+  tag?: string;
+  drafts?: "true" | "false";
+}
+
+const pageLength = 50;
+
+function list(filter: WorkflowFilter, cursor: string | undefined, signal: AbortSignal) {
+  const { drafts, tag, ...rest } = filter;
+  const query = {
+    ...rest,
+    ...(tag !== undefined && { tag }),
+    ...(drafts !== undefined && { drafts: drafts === "true" }),
+    ...(cursor !== undefined && { cursor }),
+    include: "activity" as const,
+    limit: pageLength,
+  };
+  return answer(client.GET("/workflows", { params: { query }, signal }));
+}
+
+/** Workflows by a filter, newest first, with what happens with each. */
+export const workflowsQuestion = (filter: WorkflowFilter) =>
+  infiniteQueryOptions({
+    queryKey: [environment(), "workflows", "list", filter],
+    queryFn: ({ pageParam, signal }) => list(filter, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.cursor ?? undefined,
+    refetchOnWindowFocus: false,
+  });
+
+/** The first page of workflows by a filter, asked again while the page is seen. */
+export const newestWorkflowsQuestion = (filter: WorkflowFilter) =>
+  queryOptions({
+    queryKey: [environment(), "workflows", "newest", filter],
+    queryFn: ({ signal }) => list(filter, undefined, signal),
+    refetchInterval: every(10_000),
+  });
+
+/** Puts newer rows in the place of those that a list has. */
+export function patchWorkflows(filter: WorkflowFilter, rows: readonly Workflow[]): void {
+  const fresh = new Map(rows.map((row) => [row.id, row]));
+  queries.setQueryData(
+    workflowsQuestion(filter).queryKey,
+    (old) =>
+      old && {
+        ...old,
+        pages: old.pages.map((page) => ({ ...page, data: page.data.map((row) => fresh.get(row.id) ?? row) })),
+      },
+  );
+}
+
+/** The name of a workflow as paths of the API have it. */
+export const workflowPath = (namespace: string, name: string): string => `${namespace}.${name}`;
+
+/** A workflow with its definition and the form for its input. */
+export const workflowQuestion = (id: string) =>
+  question(["workflow", id], (signal) =>
+    client.GET("/workflows/{workflowId}", {
+      params: { path: { workflowId: id }, query: { include: "outline" } },
+      signal,
+    }),
+  );
+
+/** One version of a workflow, with its text. */
+export const versionQuestion = (id: string, version: string) =>
+  question(["workflow", id, "version", version], (signal) =>
+    client.GET("/workflows/{workflowId}/versions/{version}", {
+      params: { path: { workflowId: id, version } },
+      signal,
+    }),
+  );
+
+/** The versions of a workflow, the newest first, page by page. */
+export const versionsQuestion = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: [environment(), "workflow", id, "versions"],
+    queryFn: ({ pageParam, signal }) =>
+      answer(
+        client.GET("/workflows/{workflowId}/versions", {
+          params: {
+            path: { workflowId: id },
+            query: { limit: 20, ...(pageParam !== undefined && { cursor: pageParam }) },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.cursor ?? undefined,
+  });
+
+const openPhases = ["pending", "running", "waiting", "suspended"];
+
+/** How many executions of a version have not ended. */
+export const openQuestion = (workflow: string, version: string) => ({
+  ...question(["executions", "open", workflow, version], (signal) =>
+    client.GET("/executions/count", {
+      params: { query: { workflow, version, phase: openPhases as never } },
+      signal,
+    }),
+  ),
+  refetchInterval: every(10_000),
+});
+
+/** Makes a version, as it is now, the one that is started. */
+export async function publish(id: string, version: Version, once: string): Promise<void> {
+  await client.POST("/workflows/{workflowId}/versions/{version}/publish", {
+    params: { path: { workflowId: id, version: version.version }, header: { "Idempotency-Key": once } },
+    body: { revision: version.revision },
+  });
+  await queries.invalidateQueries({ queryKey: [environment(), "workflow"] });
+  await queries.invalidateQueries({ queryKey: [environment(), "workflows"] });
+}

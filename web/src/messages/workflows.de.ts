@@ -1,0 +1,67 @@
+import type { workflow as englishOfOne, workflows as english } from "./workflows.en.ts";
+import { formatNumber, plural } from "./format.ts";
+
+const counted = (n: number, more: boolean) => `${formatNumber(n)}${more ? "+" : ""}`;
+
+export const workflows = {
+  title: "Workflows",
+  columns: {
+    workflow: "Workflow",
+    version: "Version",
+    last: "Letzte Ausführung",
+    day: "Letzte 24 Stunden",
+    tags: "Tags",
+    next: "Nächster Start",
+  },
+  never: "lief noch nie",
+  started: (n: number, more: boolean) => `${counted(n, more)} gestartet`,
+  open: (n: number, more: boolean) => `${counted(n, more)} offen`,
+  failed: (n: number, more: boolean) => `${counted(n, more)} gescheitert`,
+  draft: "Entwurf",
+  draftHelp: "Er hat keine veröffentlichte Version und läuft nur in test.",
+  text: "Text",
+  textHelp: "Teil des Namens oder Titels",
+  namespace: "Namespace",
+  tag: "Tag",
+  drafts: "Entwürfe",
+  draftChoices: { usual: "wie hier üblich", true: "auch Entwürfe", false: "keine Entwürfe" },
+  apply: "Anwenden",
+  clear: "Filter entfernen",
+  newer: (n: number) => `${formatNumber(n)} neu`,
+  newerHelp: "Die neuen Workflows zeigen",
+  onlyTag: (tag: string) => `Nur Workflows mit dem Tag ${tag}`,
+  empty: "Es gibt noch keinen Workflow.",
+  emptyHelp: "Dieser Befehl fügt eines der Beispiele hinzu:",
+  emptyFiltered: "Keine Workflows passen.",
+  end: "Das sind alle.",
+  count: (n: number) => plural(n, "Workflow", "Workflows"),
+} satisfies typeof english;
+
+export const workflow = {
+  name: "Name",
+  version: "Version",
+  versionIs: (version: string) => `Version ${version}`,
+  tabs: {
+    label: "Teile des Workflows",
+    definition: "Definition",
+    versions: "Versionen",
+  },
+  lines: (n: number) => plural(n, "Zeile", "Zeilen"),
+  download: "Herunterladen",
+  older: (version: string) => `Das ist Version ${version}.`,
+  toCurrent: (version: string) => `${version} zeigen, die gestartet wird`,
+  message: "Nachricht",
+  by: "Von",
+  changed: "Geändert",
+  open: "Offene Ausführungen",
+  openCount: (n: number, more: boolean) =>
+    more ? `${counted(n, more)} Ausführungen` : plural(n, "Ausführung", "Ausführungen"),
+  published: "veröffentlicht",
+  publish: "Veröffentlichen",
+  rollBack: "Zurückgehen",
+  publishTitle: (version: string) => `Version ${version} veröffentlichen`,
+  rollBackTitle: (version: string) => `Auf Version ${version} zurückgehen`,
+  publishHelp:
+    "Ausführungen, die von nun an starten, folgen ihr. Eine andere Version kann jederzeit veröffentlicht werden.",
+  staying: (count: string, version: string) => `${count}, die mit ${version} begonnen haben, bleiben dabei.`,
+} satisfies typeof englishOfOne;

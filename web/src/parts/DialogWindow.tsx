@@ -1,0 +1,34 @@
+import { ActionIcon, Modal } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { t } from "../messages/index.ts";
+
+export interface DialogProps {
+  title: string;
+  close: () => void;
+  /** Neither a button nor a click beside it closes it. */
+  stays?: boolean;
+  size?: string;
+  children: ReactNode;
+}
+
+export default function DialogWindow({ title, close, stays = false, size, children }: DialogProps) {
+  return (
+    <Modal.Root opened onClose={close} closeOnClickOutside={!stays} {...(size !== undefined && { size })}>
+      <Modal.Overlay />
+      <Modal.Content>
+        <Modal.Body className="dialog">
+          <div className="dialog-head">
+            <Modal.Title>{title}</Modal.Title>
+            {!stays && (
+              <ActionIcon aria-label={t().close} onClick={close}>
+                <IconX aria-hidden size={16} />
+              </ActionIcon>
+            )}
+          </div>
+          {children}
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
+  );
+}

@@ -1,0 +1,65 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { versionQuestion, type WorkflowDetail } from "../../api/workflows.ts";
+import { t } from "../../messages/index.ts";
+import { Copy } from "../Copy.tsx";
+import { Failure } from "../Notice.tsx";
+import { Waiting } from "../Waiting.tsx";
+
+/** The text of a version of a workflow, with the numbers of its lines. */
+export function Definition({ workflow, version }: { workflow: WorkflowDetail; version: string }) {
+  const texts = t().workflow;
+  const asked = useQuery(versionQuestion(workflow.id, version));
+  if (asked.error) {
+    return <Failure error={asked.error} retry={() => void asked.refetch()} />;
+  }
+  if (!asked.data) {
+    return <Waiting />;
+  }
+  const { source, definition, source_type: type } = asked.data;
+  const text = source ?? JSON.stringify(definition, null, 2);
+  const json = source === undefined || (type ?? "").includes("json");
+  const { namespace, name } = workflow;
+  return (
+    <>
+      {version !== workflow.version && (
+        <p className="lead">
+          {texts.older(version)}{" "}
+          <Link to="/workflows/$namespace/$name" params={{ namespace, name }} search={{}}>
+            {texts.toCurrent(workflow.version)}
+          </Link>
+        </p>
+      )}
+      <div className="row definition-head">
+        <span className="id">
+          <code>{texts.lines(text.trimEnd().split("\n").length)}</code>
+          <Copy text={text} what={texts.tabs.definition} />
+        </span>
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={() => download(text, `${namespace}-${name}-${version}.${json ? "json" : "yaml"}`)}
+        >
+          {texts.download}
+        </Button>
+      </div>
+      <pre className="lines">
+        {text
+          .trimEnd()
+          .split("\n")
+          .map((line, i) => (
+            <code key={i}>{`${line}\n`}</code>
+          ))}
+      </pre>
+    </>
+  );
+}
+
+function download(text: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

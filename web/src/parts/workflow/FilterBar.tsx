@@ -1,0 +1,74 @@
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { useState } from "react";
+import type { WorkflowFilter } from "../../api/workflows.ts";
+import { t } from "../../messages/index.ts";
+
+const fields = ["q", "namespace", "tag"] as const;
+
+/** The filter of the list of workflows. Another filter is another bar (key). */
+export function WorkflowFilterBar({
+  filter,
+  apply,
+}: {
+  filter: WorkflowFilter;
+  apply: (filter: WorkflowFilter) => void;
+}) {
+  const texts = t().workflows;
+  const [typed, setTyped] = useState(() => ({
+    q: filter.q ?? "",
+    namespace: filter.namespace ?? "",
+    tag: filter.tag ?? "",
+  }));
+  const send = (drafts: WorkflowFilter["drafts"]) => {
+    const next: WorkflowFilter = drafts === undefined ? {} : { drafts };
+    for (const field of fields) {
+      const value = typed[field].trim();
+      if (value !== "") {
+        next[field] = value;
+      }
+    }
+    apply(next);
+  };
+  const text = (field: (typeof fields)[number]) => ({
+    value: typed[field],
+    spellCheck: false,
+    onChange: (event: { currentTarget: { value: string } }) =>
+      setTyped({ ...typed, [field]: event.currentTarget.value }),
+  });
+  return (
+    <search>
+      <form
+        className="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          send(filter.drafts);
+        }}
+      >
+        <TextInput className="text" data-search label={texts.text} placeholder={texts.textHelp} {...text("q")} />
+        <TextInput label={texts.namespace} {...text("namespace")} />
+        <TextInput label={texts.tag} {...text("tag")} />
+        <NativeSelect
+          label={texts.drafts}
+          value={filter.drafts ?? ""}
+          onChange={(event) => {
+            const value = event.currentTarget.value;
+            send(value === "true" || value === "false" ? value : undefined);
+          }}
+          data={[
+            { value: "", label: texts.draftChoices.usual },
+            { value: "true", label: texts.draftChoices.true },
+            { value: "false", label: texts.draftChoices.false },
+          ]}
+        />
+        <Button type="submit" variant="default">
+          {texts.apply}
+        </Button>
+        {Object.keys(filter).length > 0 && (
+          <Button variant="subtle" onClick={() => apply({})}>
+            {texts.clear}
+          </Button>
+        )}
+      </form>
+    </search>
+  );
+}

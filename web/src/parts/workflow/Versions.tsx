@@ -1,0 +1,177 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMay } from "../../api/me.ts";
+import { openQuestion, publish, versionsQuestion, type Version, type WorkflowDetail } from "../../api/workflows.ts";
+import { t } from "../../messages/index.ts";
+import { Ask } from "../Ask.tsx";
+import { Failure } from "../Notice.tsx";
+import { When } from "../Time.tsx";
+import { Waiting } from "../Waiting.tsx";
+
+/** The versions of a workflow: who made them, why, and what still runs on them. */
+export function Versions({ workflow }: { workflow: WorkflowDetail }) {
+  const texts = t().workflow;
+  const list = useInfiniteQuery(versionsQuestion(workflow.id));
+  const [chosen, setChosen] = useState<Version>();
+  const rows = list.data?.pages.flatMap((page) => page.data) ?? [];
+  const since = rows.find((row) => current(row, workflow))?.created_at ?? "";
+  return (
+    <>
+      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
+      {list.isLoading && <Waiting />}
+      {rows.length > 0 && (
+        <table className="list" aria-label={texts.tabs.versions}>
+          <thead>
+            <tr>
+              <th scope="col">{texts.version}</th>
+              <th scope="col">{texts.message}</th>
+              <th scope="col">{texts.by}</th>
+              <th scope="col">{texts.changed}</th>
+              <th scope="col">{texts.open}</th>
+              <th scope="col">{t().apiKeys.actions}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <Row
+                key={row.version}
+                version={row}
+                workflow={workflow}
+                older={row.created_at < since}
+                choose={() => setChosen(row)}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {list.hasNextPage && (
+        <div className="below">
+          <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+            {t().more}
+          </Button>
+        </div>
+      )}
+      {chosen && (
+        <Publish
+          workflow={workflow}
+          version={chosen}
+          older={chosen.created_at < since}
+          close={() => setChosen(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+const nameOf = (workflow: WorkflowDetail) => `${workflow.namespace}/${workflow.name}`;
+
+/** Whether a version, as it is now, is what is started. */
+const current = (version: Version, workflow: WorkflowDetail) =>
+  version.version === workflow.published_version && version.published_revision === version.revision;
+
+function Row({
+  version,
+  workflow,
+  older,
+  choose,
+}: {
+  version: Version;
+  workflow: WorkflowDetail;
+  /** Than the one that is started. */
+  older: boolean;
+  choose: () => void;
+}) {
+  const texts = t().workflow;
+  const may = useMay();
+  const { namespace, name } = workflow;
+  const is = current(version, workflow);
+  return (
+    <tr>
+      <td>
+        <span className="row">
+          <Link
+            className="main"
+            to="/workflows/$namespace/$name"
+            params={{ namespace, name }}
+            search={is ? {} : { version: version.version }}
+          >
+            {version.version}
+          </Link>
+          {is && <span className="badge badge-accent">{texts.published}</span>}
+          {version.draft && <span className="badge">{t().workflows.draft}</span>}
+        </span>
+      </td>
+      <td className="cut" title={version.message}>
+        {version.message}
+      </td>
+      <td className="meta">{version.created_by?.name}</td>
+      <td className="meta">
+        <When at={version.updated_at} />
+      </td>
+      <td>
+        <Open workflow={nameOf(workflow)} version={version.version} />
+      </td>
+      <td>
+        {!is && may("workflows:publish") && (
+          <Button
+            variant="default"
+            size="compact-sm"
+            aria-label={older ? texts.rollBackTitle(version.version) : texts.publishTitle(version.version)}
+            onClick={choose}
+          >
+            {older ? texts.rollBack : texts.publish}
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** How many executions of a version have not ended. */
+function Open({ workflow, version }: { workflow: string; version: string }) {
+  const asked = useQuery(openQuestion(workflow, version));
+  if (!asked.data || asked.data.count === 0) {
+    return asked.data ? <span className="meta">0</span> : null;
+  }
+  const states = "state:queued state:running state:waiting state:suspended";
+  return (
+    <Link to="/executions" search={{ filter: `${states} workflow:${workflow} version:${version}` }}>
+      {t().workflow.openCount(asked.data.count, asked.data.at_least)}
+    </Link>
+  );
+}
+
+function Publish({
+  workflow,
+  version,
+  older,
+  close,
+}: {
+  workflow: WorkflowDetail;
+  version: Version;
+  older: boolean;
+  close: () => void;
+}) {
+  const texts = t().workflow;
+  const [once] = useState(() => crypto.randomUUID());
+  const before = workflow.published_version;
+  const open = useQuery({ ...openQuestion(nameOf(workflow), before ?? ""), enabled: before !== undefined });
+  return (
+    <Ask
+      title={older ? texts.rollBackTitle(version.version) : texts.publishTitle(version.version)}
+      button={older ? texts.rollBack : texts.publish}
+      close={close}
+      act={async () => {
+        await publish(workflow.id, version, once);
+        close();
+      }}
+    >
+      <p>{texts.publishHelp}</p>
+      {before !== undefined && open.data && open.data.count > 0 && (
+        <p>{texts.staying(texts.openCount(open.data.count, open.data.at_least), before)}</p>
+      )}
+    </Ask>
+  );
+}

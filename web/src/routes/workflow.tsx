@@ -1,0 +1,86 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMay } from "../api/me.ts";
+import { workflowPath, workflowQuestion, type WorkflowDetail } from "../api/workflows.ts";
+import { t } from "../messages/index.ts";
+import { Copy } from "../parts/Copy.tsx";
+import { Failure } from "../parts/Notice.tsx";
+import { Page } from "../parts/Page.tsx";
+import { Waiting } from "../parts/Waiting.tsx";
+import { tabs, type Address } from "../parts/workflow/address.ts";
+import { Definition } from "../parts/workflow/Definition.tsx";
+import { Versions } from "../parts/workflow/Versions.tsx";
+import "../styles/execution.css";
+import "../styles/workflows.css";
+
+const route = getRouteApi("/workflows/$namespace/$name");
+
+/** A workflow: its definition, its versions, and how it is started. */
+export default function Workflow() {
+  const { namespace, name } = route.useParams();
+  const address = route.useSearch();
+  const asked = useQuery(workflowQuestion(workflowPath(namespace, name)));
+  return (
+    <Page title={asked.data?.title ?? `${namespace}/${name}`}>
+      {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
+      {asked.isLoading && <Waiting />}
+      {asked.data && <Parts key={asked.data.id} workflow={asked.data} address={address} />}
+    </Page>
+  );
+}
+
+function Parts({ workflow, address }: { workflow: WorkflowDetail; address: Address }) {
+  const texts = t().workflow;
+  const may = useMay();
+  const shown = address.tab ?? "definition";
+  const version = address.version ?? workflow.version;
+  const { namespace, name } = workflow;
+  return (
+    <>
+      <div className="row execution-head">
+        <span className="id">
+          <code>
+            {namespace}/{name}
+          </code>
+          <Copy text={`${namespace}/${name}`} what={texts.name} />
+        </span>
+        <span>{texts.versionIs(version)}</span>
+        {workflow.published_version === undefined && (
+          <span className="badge" title={t().workflows.draftHelp}>
+            {t().workflows.draft}
+          </span>
+        )}
+        {workflow.tags?.map((tag) => (
+          <Link key={tag} className="badge" to="/workflows" search={{ tag }} title={t().workflows.onlyTag(tag)}>
+            {tag}
+          </Link>
+        ))}
+        <Link to="/executions" search={{ filter: `workflow:${namespace}/${name}` }}>
+          {t().executions.title}
+        </Link>
+      </div>
+      <nav className="tabs" aria-label={texts.tabs.label}>
+        {tabs
+          .filter(() => may("workflows:read"))
+          .map((tab) => (
+            <Link
+              key={tab}
+              to="/workflows/$namespace/$name"
+              params={{ namespace, name }}
+              search={{
+                ...(tab !== "definition" && { tab }),
+                ...(address.version !== undefined && { version: address.version }),
+              }}
+              activeOptions={{ exact: true }}
+              aria-current={tab === shown ? "page" : undefined}
+              resetScroll={false}
+            >
+              {texts.tabs[tab]}
+            </Link>
+          ))}
+      </nav>
+      {shown === "definition" && <Definition workflow={workflow} version={version} />}
+      {shown === "versions" && <Versions workflow={workflow} />}
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { IconArrowUp } from "@tabler/icons-react";
+import { useCallback, useEffect, useMemo } from "react";
+import {
+  newestWorkflowsQuestion,
+  patchWorkflows,
+  workflowsQuestion,
+  type Workflow,
+  type WorkflowFilter,
+} from "../api/workflows.ts";
+import { t } from "../messages/index.ts";
+import { Copy } from "../parts/Copy.tsx";
+import { Empty, Failure } from "../parts/Notice.tsx";
+import { Page } from "../parts/Page.tsx";
+import { useRows } from "../parts/rows.ts";
+import { Waiting } from "../parts/Waiting.tsx";
+import { WorkflowFilterBar } from "../parts/workflow/FilterBar.tsx";
+import { WorkflowRow } from "../parts/workflow/Row.tsx";
+import "../styles/workflows.css";
+
+const route = getRouteApi("/workflows");
+
+/** Workflows, the newest first, and what has happened with each. The filter is the address. */
+export default function Workflows() {
+  const texts = t().workflows;
+  const { env: _, ...filter } = route.useSearch();
+  const address = JSON.stringify(filter);
+  const navigate = useNavigate({ from: "/workflows" });
+  const list = useInfiniteQuery(workflowsQuestion(filter));
+  const newest = useQuery({ ...newestWorkflowsQuestion(filter), enabled: list.isSuccess });
+  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
+  const fresh = newest.data?.data;
+  useEffect(() => {
+    if (fresh) {
+      patchWorkflows(JSON.parse(address) as WorkflowFilter, fresh);
+    }
+  }, [address, fresh]);
+  const { refetch } = list;
+  const refresh = useCallback(() => {
+    scrollTo({ top: 0 });
+    void refetch();
+  }, [refetch]);
+  const apply = (next: WorkflowFilter) => void navigate({ search: next });
+  const known = new Set(rows.map((row) => row.id));
+  const first = rows[0]?.created_at ?? "";
+  const waiting = fresh?.filter((row) => !known.has(row.id) && row.created_at >= first).length ?? 0;
+  const filtered = Object.keys(filter).length > 0;
+  return (
+    <Page title={texts.title}>
+      <WorkflowFilterBar key={`bar ${address}`} filter={filter} apply={apply} />
+      <div className="above" aria-live="polite">
+        {waiting > 0 && !list.isFetching && (
+          <Button leftSection={<IconArrowUp aria-hidden size={14} />} title={texts.newerHelp} onClick={refresh}>
+            {texts.newer(waiting)}
+          </Button>
+        )}
+      </div>
+      {list.error && <Failure error={list.error} retry={() => void refetch()} />}
+      {list.isLoading && <Waiting />}
+      {rows.length > 0 && (
+        <Table key={address} rows={rows} refresh={refresh} tag={(tag) => apply({ ...filter, tag })} />
+      )}
+      {list.isSuccess && rows.length === 0 && <Nothing filtered={filtered} clear={() => apply({})} />}
+      {list.isSuccess && rows.length > 0 && (
+        <div className="below">
+          {list.hasNextPage ? (
+            <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+              {t().more}
+            </Button>
+          ) : (
+            texts.end
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function Table({
+  rows,
+  refresh,
+  tag,
+}: {
+  rows: readonly Workflow[];
+  refresh: () => void;
+  tag: (name: string) => void;
+}) {
+  const { current, choose } = useRows(refresh);
+  const texts = t().workflows;
+  return (
+    <table className="list" aria-label={texts.title}>
+      <thead>
+        <tr>
+          <th scope="col">{texts.columns.workflow}</th>
+          <th scope="col">{texts.columns.version}</th>
+          <th scope="col">{texts.columns.last}</th>
+          <th scope="col">{texts.columns.day}</th>
+          <th scope="col">{texts.columns.next}</th>
+          <th scope="col">{texts.columns.tags}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <WorkflowRow
+            key={row.id}
+            workflow={row}
+            current={row.id === current}
+            choose={() => choose(row.id)}
+            tag={tag}
+          />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const example = "chargehand workflows apply examples/hello.yaml";
+
+function Nothing({ filtered, clear }: { filtered: boolean; clear: () => void }) {
+  const texts = t().workflows;
+  if (filtered) {
+    return (
+      <Empty text={texts.emptyFiltered}>
+        <Button variant="default" onClick={clear}>
+          {texts.clear}
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty text={texts.empty}>
+      <p>{texts.emptyHelp}</p>
+      <span className="command">
+        <code>{example}</code>
+        <Copy text={example} what={example} />
+      </span>
+    </Empty>
+  );
+}
