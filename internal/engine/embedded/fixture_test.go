@@ -16,7 +16,6 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
-	"github.com/chargehand/chargehand/internal/peer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
@@ -89,10 +88,10 @@ func newFixture(t testing.TB) *fixture {
 	return fx
 }
 
-// newPostgresFixture is newFixture on a schema of a PostgreSQL server.
-func newPostgresFixture(t testing.TB, server *peer.Postgres) *fixture {
+// newPostgresFixture is newFixture on a schema of a PostgreSQL server, at an address.
+func newPostgresFixture(t testing.TB, address string) *fixture {
 	fx := &fixture{
-		t: t, url: server.NewSchema(t), plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
+		t: t, url: address, plans: make(map[int64]*plan.Plan), blobs: make(map[string][]byte),
 		outside: &outside{}, sealer: secret.NewSealer(secret.NewKeys()), log: &logLines{},
 	}
 	fx.openStore()

@@ -58,7 +58,7 @@ func TestSecretsStayInside(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { secretsStayInside(t, newFixture(t)) })
 	t.Run("postgres", func(t *testing.T) {
 		server := peer.StartPostgres(t, peer.PostgresOptions{Careless: true})
-		secretsStayInside(t, newPostgresFixture(t, server))
+		secretsStayInside(t, newPostgresFixture(t, server.NewSchema(t)))
 	})
 }
 

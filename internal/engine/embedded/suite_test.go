@@ -20,6 +20,7 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/postgres/postgrestest"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -196,10 +197,11 @@ func TestSuite(t *testing.T) {
 // the scripts take as long as they say, which is milliseconds.
 func TestSuiteOnPostgres(t *testing.T) {
 	server := peer.StartPostgres(t, peer.PostgresOptions{Careless: true})
+	var schemas postgrestest.Schemas
 	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts()) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			s.Run(t, engineRunner{make: func(t testing.TB) *fixture { return newPostgresFixture(t, server) }})
+			s.Run(t, engineRunner{make: func(t testing.TB) *fixture { return newPostgresFixture(t, schemas.New(t, server)) }})
 		})
 	}
 }

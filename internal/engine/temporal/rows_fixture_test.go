@@ -41,7 +41,7 @@ type rowsFixture struct {
 func onDialects(t *testing.T, run func(w *rowsFixture)) {
 	t.Run("sqlite", func(t *testing.T) { run(newSQLiteFixture(t)) })
 	t.Run("postgres", func(t *testing.T) {
-		run(newPostgresFixture(t, sharedPostgres(t)))
+		run(newPostgresFixture(t, newSchema(t)))
 	})
 }
 
@@ -52,9 +52,8 @@ func newSQLiteFixture(t testing.TB) *rowsFixture {
 	return newRowsFixture(t, func() store.DB { return db })
 }
 
-func newPostgresFixture(t testing.TB, server *peer.Postgres) *rowsFixture {
+func newPostgresFixture(t testing.TB, url string) *rowsFixture {
 	t.Helper()
-	url := server.NewSchema(t)
 	return newRowsFixture(t, func() store.DB {
 		db, err := postgres.Open(context.Background(), postgres.Options{URL: url, Mode: postgres.Shared})
 		if err != nil {
@@ -371,5 +370,5 @@ func (w *rowsFixture) guard() (stop func() (most int64)) {
 func onBenchDialects(b *testing.B, run func(b *testing.B, w *rowsFixture)) {
 	b.Run("sqlite", func(b *testing.B) { run(b, newSQLiteFixture(b)) })
 	server := peer.StartPostgres(b)
-	b.Run("postgres", func(b *testing.B) { run(b, newPostgresFixture(b, server)) })
+	b.Run("postgres", func(b *testing.B) { run(b, newPostgresFixture(b, server.NewSchema(b))) })
 }

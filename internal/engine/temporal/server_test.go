@@ -24,6 +24,7 @@ import (
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store/postgres"
+	"github.com/chargehand/chargehand/internal/store/postgres/postgrestest"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -31,6 +32,7 @@ import (
 var shared struct {
 	sync.Mutex
 	server    *temporalpeer.Server
+	schemas   postgrestest.Schemas // of postgres
 	namespace string
 	postgres  *peer.Postgres
 }
@@ -80,6 +82,12 @@ func sharedPostgres(t testing.TB) *peer.Postgres {
 	return shared.postgres
 }
 
+// newSchema is the address of an empty schema of the shared server, for a test alone.
+func newSchema(t testing.TB) string {
+	t.Helper()
+	return shared.schemas.New(t, sharedPostgres(t))
+}
+
 // serverFixture is a workerFixture with workers on a real Temporal server, and on PostgreSQL, as installations are.
 type serverFixture struct {
 	*workerFixture
@@ -104,7 +112,7 @@ func newServerFixture(t testing.TB, p limits) *serverFixture {
 func newIdleServerFixture(t testing.TB) *serverFixture {
 	t.Helper()
 	s, namespace := server(t)
-	db, err := postgres.Open(t.Context(), postgres.Options{URL: sharedPostgres(t).NewSchema(t), Mode: postgres.Shared})
+	db, err := postgres.Open(t.Context(), postgres.Options{URL: newSchema(t), Mode: postgres.Shared})
 	if err != nil {
 		t.Fatal(err)
 	}

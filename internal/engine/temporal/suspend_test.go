@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,6 +148,8 @@ func TestSuspendAcrossRuns(t *testing.T) {
 func TestSuspendRows(t *testing.T) {
 	onDialects(t, func(w *rowsFixture) {
 		hold := make(chan struct{})
+		release := sync.OnceFunc(func() { close(hold) })
+		w.t.Cleanup(release)
 		w.stage.act = func(p *play) {
 			<-hold
 			w.stage.finish(p)
@@ -161,11 +164,13 @@ func TestSuspendRows(t *testing.T) {
 		})
 		waiting := queued[0]
 		var started store.Execution
-		for _, row := range rows {
-			if w.stage.play(row.ID) != nil {
-				started = row
+		eventually(w.t, "a workflow has begun", func() bool { // later than its row tells
+			i := slices.IndexFunc(rows, func(row store.Execution) bool { return w.stage.play(row.ID) != nil })
+			if i >= 0 {
+				started = rows[i]
 			}
-		}
+			return i >= 0
+		})
 		var wg sync.WaitGroup
 		var done atomic.Int32
 		for range 5 { // one of them does it
@@ -198,7 +203,7 @@ func TestSuspendRows(t *testing.T) {
 			p := w.stage.plays[started.ID]
 			return len(p.signals) == 1 && p.signals[0].Kind == kindSuspend
 		})
-		close(hold)
+		release()
 		eventually(w.t, "what was queued is started", func() bool { return w.stage.play(waiting.ID) != nil })
 		if p := w.stage.play(waiting.ID); !p.argument.Suspended {
 			w.t.Error("it was not started as suspended")
