@@ -1,3 +1,4 @@
+import type { BrowserContext } from "@playwright/test";
 import type { Server } from "./server.ts";
 
 export interface Person {
@@ -70,6 +71,12 @@ export class Admin {
       "Chargehand-Environment": environment,
     });
     return (answer.status === 204 ? undefined : await answer.json()) as T;
+  }
+
+  /** Gives a browser the session of the admin. */
+  async enter(context: BrowserContext): Promise<void> {
+    const [name = "", value = ""] = this.#cookie.split("=");
+    await context.addCookies([{ name, value, url: this.#server.url, httpOnly: true, sameSite: "Lax" }]);
   }
 
   async #post(path: string, body?: object): Promise<unknown> {

@@ -75,7 +75,7 @@ function Sections({ open }: { open: boolean }) {
           .filter((section) => section.scopes.some(may))
           .map((section) => (
             <li key={section.to}>
-              <Link to={section.to} search={{}} activeOptions={{ includeSearch: false }}>
+              <Link to={section.to} search={{}} activeOptions={{ includeSearch: false, exact: section.to === "/" }}>
                 <section.icon aria-hidden size={16} stroke={1.75} />
                 {section.name()}
               </Link>

@@ -3,11 +3,11 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  redirect,
   retainSearchParams,
 } from "@tanstack/react-router";
 import { setEnvironment, type Environment } from "../api/environment.ts";
 import { meQuestion } from "../api/me.ts";
+import { spans, type Span } from "../api/overview.ts";
 import { Problem } from "../api/problem.ts";
 import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
@@ -49,9 +49,11 @@ const root = createRootRoute({
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/executions", replace: true });
+  validateSearch: (search: Record<string, unknown>): { span?: Span } => {
+    const span = text(search["span"]);
+    return span !== undefined && span in spans ? { span: span as Span } : {};
   },
+  component: lazyRouteComponent(() => import("../routes/overview.tsx")),
 });
 
 const executions = createRoute({

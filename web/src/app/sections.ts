@@ -1,8 +1,15 @@
-import { IconListDetails, IconSitemap } from "@tabler/icons-react";
+import { IconLayoutDashboard, IconListDetails, IconSitemap } from "@tabler/icons-react";
 import { t } from "../messages/index.ts";
 
 /** The sections of the UI: where the side bar, the palette and the keys lead. */
 export const sections = [
+  {
+    to: "/",
+    key: "o",
+    icon: IconLayoutDashboard,
+    name: () => t().nav.overview,
+    scopes: ["executions:read", "executions:read-own"],
+  },
   {
     to: "/workflows",
     key: "w",

@@ -18,8 +18,10 @@ export const de = {
 
   nav: {
     label: "Bereiche",
+    overview: "Überblick",
     workflows: "Workflows",
     executions: "Ausführungen",
+    batches: "Stapel",
     open: "Menü öffnen",
   },
   environment: {

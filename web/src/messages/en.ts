@@ -18,8 +18,10 @@ export const en = {
 
   nav: {
     label: "Sections",
+    overview: "Overview",
     workflows: "Workflows",
     executions: "Executions",
+    batches: "Batches",
     open: "Open the menu",
   },
   environment: {

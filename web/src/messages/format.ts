@@ -25,6 +25,12 @@ const distances = kept((locale) => new Intl.RelativeTimeFormat(locale, { numeric
 const exacts = kept((locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" }));
 const clocks = kept((locale) => new Intl.DateTimeFormat(locale, { timeStyle: "medium" }));
 const days = kept((locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium" }));
+const weekHours = kept(
+  (locale) => new Intl.DateTimeFormat(locale, { weekday: "short", hour: "2-digit", minute: "2-digit" }),
+);
+const weekDays = kept(
+  (locale) => new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short" }),
+);
 const lists = kept((locale) => new Intl.ListFormat(locale, { type: "conjunction" }));
 const plurals = kept((locale) => new Intl.PluralRules(locale));
 
@@ -32,6 +38,9 @@ export const formatNumber = (n: number): string => numbers().format(n);
 export const formatExact = (at: Date): string => exacts().format(at);
 export const formatClock = (at: Date): string => clocks().format(at);
 export const formatDay = (at: Date): string => days().format(at);
+/** When a bucket begins that is so many seconds long. */
+export const formatBucket = (at: Date, seconds: number): string =>
+  (seconds < 86_400 ? weekHours() : weekDays()).format(at);
 export const formatList = (words: readonly string[]): string => lists().format(words);
 
 /** The form of a word that goes with a number. */

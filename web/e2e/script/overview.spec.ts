@@ -1,0 +1,87 @@
+import { expect, test } from "../harness.ts";
+import { Admin, someone } from "../people.ts";
+import { apply, run } from "../workflows.ts";
+
+const refused = { type: "https://example.com/refused", status: 422, title: "Refused", detail: "Refused by Anna." };
+
+test("the overview of a new server says how to begin", async ({ page, fresh, inspect }) => {
+  const server = await fresh();
+  const admin = await Admin.of(server);
+  await admin.enter(page.context());
+  await page.goto(server.url);
+  await expect(page.getByText("No workflow has run in this time.")).toBeVisible();
+  await expect(page.getByText("No batch is running.")).toBeVisible();
+  await inspect("overview-empty");
+});
+
+test("a person sees what failed and what runs, and goes to it", async ({ page, fresh, hand, inspect }) => {
+  const server = await fresh();
+  const admin = await Admin.of(server);
+  const [good, bad] = [
+    await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }]),
+    await apply(admin, [{ refuse: { raise: { error: refused } } }]),
+  ];
+  const waits = await apply(admin, [{ later: { wait: { hours: 1 } } }]);
+  await run(admin, good, { name: "Ada" });
+  const failed = await run(admin, bad);
+  await admin.call("POST", `/workflows/${waits.id}/executions`, { input: {} });
+  const items = Array.from({ length: 3 }, (_, i) => ({ number: i }));
+  await admin.call("POST", `/workflows/${waits.id}/batch`, { items, concurrency: 5 });
+  await admin.enter(page.context());
+
+  await page.goto(server.url);
+  await expect(page.getByRole("heading", { name: "Overview", level: 1 })).toBeVisible();
+  // Counts follow the executions after a while, and the page asks again.
+  const totals = page.getByRole("region", { name: "Ended in this time" });
+  await expect(totals.locator(".totals")).toContainText("error 1");
+  await expect(totals.locator(".totals")).toContainText("finished 1");
+  await expect(page.getByRole("region", { name: "Now" }).getByText("4", { exact: true })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Batches running" })).toContainText("0 %");
+  await expect(totals.locator(".bars a")).toHaveCount(25);
+  await page.getByText("As a table").click();
+  await inspect("overview");
+  await page.getByText("As a table").click();
+
+  await hand.follow("7 days");
+  await expect(page).toHaveURL(`${server.url}/?span=7d`);
+  await expect(totals.locator(".bars a")).toHaveCount(29);
+  await hand.follow(`1 failure · ${bad.name}`);
+  const rows = page.getByRole("table", { name: "Executions" }).locator("tbody tr");
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText(failed.slice(-8));
+  await page.goBack();
+  await expect(page).toHaveURL(`${server.url}/?span=7d`);
+  await totals.locator(".bars a").last().click();
+  await expect(page).toHaveURL(/filter=from:/);
+  await expect(rows).toHaveCount(6);
+});
+
+test("who may not read executions is told so, and a failing server too", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  watch,
+  inspect,
+}) => {
+  const nobody = someone("Alan Turing");
+  await admin.admit(nobody, []);
+  await signIn(nobody);
+  await page.goto("/");
+  await expect(page.getByRole("alert").first()).toContainText("You may not see this");
+  await inspect("overview-forbidden");
+  expect(watch.take().filter((line) => !line.startsWith("403 for "))).toEqual([]);
+
+  await signIn(member);
+  await page.route("**/api/v1/overview?*", (route) =>
+    route.fulfill({
+      status: 500,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ status: 500, code: "internal", title: "Internal error", request_id: "req_1" }),
+    }),
+  );
+  await page.reload();
+  await expect(page.getByRole("alert").first()).toContainText("Internal error");
+  await inspect("overview-failing");
+  expect(watch.take().filter((line) => !line.startsWith("500 for "))).toEqual([]);
+});

@@ -1,0 +1,34 @@
+import { formatNumber, plural } from "./format.ts";
+import type { overview as en } from "./overview.en.ts";
+
+export const overview = {
+  title: "Überblick",
+  span: "Zeitraum",
+  spans: { "24h": "24 Std.", "7d": "7 Tage", "30d": "30 Tage" },
+  asOf: (at: string) => `Stand: ${at}`,
+  needs: "Braucht dich",
+  nothing: "Nichts braucht dich.",
+  people: (n: string, one: boolean) =>
+    one ? "1 Ausführung braucht einen Menschen" : `${n} Ausführungen brauchen einen Menschen`,
+  failed: (n: number) => plural(n, "Fehler", "Fehler"),
+  allFailed: "Alle Fehler",
+  example: "Beispiel",
+  exampleOf: (name: string) => `Beispiel: ${name}`,
+  last: "zuletzt",
+  ended: "In dieser Zeit zu Ende",
+  p95: (time: string) => `95 von 100 dauerten höchstens ${time}.`,
+  chart: "Ausführungen nach Zeit",
+  chartHelp: "Ein Balken ist, was in seiner Zeit endete. Er führt zu dem, was damals angelegt wurde.",
+  bar: (time: string, finished: number, error: number, cancelled: number) =>
+    `${time}: ${formatNumber(finished)} fertig, ${formatNumber(error)} mit Fehler, ${formatNumber(cancelled)} abgebrochen`,
+  most: (n: string) => `Der höchste Balken steht für ${n}.`,
+  table: "Als Tabelle",
+  time: "Zeit",
+  started: "angelegt",
+  now: "Jetzt",
+  delayed: "beginnen später",
+  oldest: "Die älteste wurde angelegt",
+  batches: "Laufende Stapel",
+  noBatches: "Es läuft kein Stapel.",
+  empty: "In dieser Zeit lief kein Ablauf.",
+} satisfies typeof en;
