@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { Bucket } from "../api/overview.ts";
 import { formatNumber } from "../messages/format.ts";
+import { t } from "../messages/index.ts";
 import { overviewTexts } from "../messages/overview.ts";
-import { StateMark } from "./StateMark.tsx";
 
 /** What a bar is made of, from the bottom. Errors stand on the line, where their heights can be compared. */
 const parts = ["error", "cancelled", "finished"] as const;
@@ -23,26 +23,30 @@ export function Bars({ bars, label }: { bars: readonly Bar[]; label: string }) {
   const most = Math.max(1, ...bars.map(sum));
   return (
     <figure className="chart" aria-label={label}>
-      <div className="bars">
-        {bars.map((bar) => {
-          const name = texts.bar(bar.time, bar.finished, bar.error, bar.cancelled);
-          return (
-            <Link
-              key={bar.filter}
-              to="/executions"
-              search={{ filter: bar.filter }}
-              aria-label={name}
-              title={name}
-              preload={false}
-            >
-              <Stack bar={bar} most={most} />
-            </Link>
-          );
-        })}
-      </div>
-      <div className="bar-times" aria-hidden>
-        <span>{bars[0]?.time}</span>
-        <span>{bars.at(-1)?.time}</span>
+      <div className="bars-window">
+        <div>
+          <div className="bars">
+            {bars.map((bar) => {
+              const name = texts.bar(bar.time, bar.finished, bar.error, bar.cancelled);
+              return (
+                <Link
+                  key={bar.filter}
+                  to="/executions"
+                  search={{ filter: bar.filter }}
+                  aria-label={name}
+                  title={name}
+                  preload={false}
+                >
+                  <Stack bar={bar} most={most} />
+                </Link>
+              );
+            })}
+          </div>
+          <div className="bar-times" aria-hidden>
+            <span>{bars[0]?.time}</span>
+            <span>{bars.at(-1)?.time}</span>
+          </div>
+        </div>
       </div>
       <figcaption className="meta">
         {texts.chartHelp} {texts.most(formatNumber(most))}
@@ -81,14 +85,14 @@ function Stack({ bar, most }: { bar: Bar; most: number }) {
 function Numbers({ bars, label }: { bars: readonly Bar[]; label: string }) {
   const texts = overviewTexts();
   return (
-    <table className="list numbers" aria-label={label}>
+    <table className="numbers" aria-label={label}>
       <thead>
         <tr>
           <th scope="col">{texts.time}</th>
           <th scope="col">{texts.started}</th>
           {parts.toReversed().map((part) => (
             <th key={part} scope="col">
-              <StateMark state={part} />
+              {t().states[part]}
             </th>
           ))}
         </tr>

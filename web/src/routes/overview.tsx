@@ -123,9 +123,7 @@ function Group({ group, name, from }: { group: FailureGroup; name: string | unde
   const count = texts.failed(group.count);
   return (
     <li>
-      <span className="state state-error">
-        <StateMark state="error" />
-      </span>
+      <StateMark state="error" />
       <span className="why">
         {name === undefined ? (
           <span className="main">{`${count} · ${what}`}</span>
@@ -237,8 +235,9 @@ function Running() {
         {running.map((batch) => (
           <li key={batch.id}>
             <Link to="/executions" search={{ filter: `batch:${batch.id}` }}>
-              {names.get(batch.workflow_id) ?? batchesTexts().one("")} <code>{shortId(batch.id)}</code>
+              {names.get(batch.workflow_id) ?? batchesTexts().one(shortId(batch.id))}
             </Link>
+            <code className="meta">{shortId(batch.id)}</code>
             <Progress batch={batch} />
             <ProgressText batch={batch} />
           </li>

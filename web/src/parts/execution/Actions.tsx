@@ -1,15 +1,16 @@
 import { Button } from "@mantine/core";
 import { IconBan, IconPlayerPause, IconPlayerPlay, IconRefresh } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { act, type Action } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
 import { t } from "../../messages/index.ts";
-import { Dialog } from "../Dialog.tsx";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
-import { Retry } from "./Retry.tsx";
+
+const Cancel = lazy(() => import("./Cancel.tsx"));
+const Retry = lazy(() => import("./Retry.tsx"));
 
 /** What the person may do to an execution. Suspending is undone by resuming; the others ask first. */
 export function Actions({ execution }: { execution: Execution }) {
@@ -57,28 +58,10 @@ export function Actions({ execution }: { execution: Execution }) {
         {pause.isSuccess && (pause.variables === "suspend" ? texts.suspended : texts.resumed)}
       </span>
       {pause.error && <Failure error={pause.error} />}
-      {dialog === "cancel" && <Cancel execution={execution} close={close} />}
-      {dialog === "retry" && <Retry execution={execution} close={close} />}
+      <Suspense>
+        {dialog === "cancel" && <Cancel execution={execution} close={close} />}
+        {dialog === "retry" && <Retry execution={execution} close={close} />}
+      </Suspense>
     </>
-  );
-}
-
-function Cancel({ execution, close }: { execution: Execution; close: () => void }) {
-  const texts = t().execution.actions;
-  const [key] = useState(() => crypto.randomUUID());
-  const cancel = useMutation({ mutationFn: () => act(execution, "cancel", key), onSuccess: close });
-  return (
-    <Dialog title={texts.cancelTitle} close={close}>
-      <p>{texts.cancelText}</p>
-      {cancel.error && <Failure error={cancel.error} />}
-      <div className="row">
-        <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
-          {texts.cancelSend}
-        </Button>
-        <Button variant="default" onClick={close}>
-          {texts.keep}
-        </Button>
-      </div>
-    </Dialog>
   );
 }

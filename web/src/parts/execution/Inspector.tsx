@@ -2,7 +2,7 @@ import { ActionIcon, Button } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState, type ReactNode } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { entryQuestion, type Entry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
@@ -18,7 +18,8 @@ import { Took, When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { LogView } from "./LogView.tsx";
 import { stateOfTask, topTask, type TaskRow } from "./model.ts";
-import { Retry } from "./Retry.tsx";
+
+const Retry = lazy(() => import("./Retry.tsx"));
 
 const mostRuns = 20;
 
@@ -92,7 +93,7 @@ function FromHere({ execution, task }: { execution: Execution; task: TaskRow }) 
       <Button variant="default" onClick={() => setAsking(true)}>
         {t().execution.inspector.retryFrom(from.name)}
       </Button>
-      {asking && <Retry execution={execution} from={from} close={() => setAsking(false)} />}
+      <Suspense>{asking && <Retry execution={execution} from={from} close={() => setAsking(false)} />}</Suspense>
     </div>
   );
 }

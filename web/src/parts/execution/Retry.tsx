@@ -15,7 +15,7 @@ interface Retrial {
 }
 
 /** Asks how to retry an execution: with which input and version, or from a task on, with the data it began with. */
-export function Retry({
+export default function Retry({
   execution,
   from,
   close,
