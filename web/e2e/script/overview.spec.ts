@@ -56,7 +56,7 @@ test("a person sees what failed and what runs, and goes to it", async ({ page, f
   await expect(rows).toHaveCount(6);
 });
 
-test("who may not read executions is told so, and a failing server too", async ({
+test("a person who may not read executions reads why, and a failing server says so", async ({
   page,
   admin,
   member,
@@ -64,9 +64,9 @@ test("who may not read executions is told so, and a failing server too", async (
   watch,
   inspect,
 }) => {
-  const nobody = someone("Alan Turing");
-  await admin.admit(nobody, []);
-  await signIn(nobody);
+  const outsider = someone("Alan Turing");
+  await admin.admit(outsider, []);
+  await signIn(outsider);
   await page.goto("/");
   await expect(page.getByRole("alert").first()).toContainText("You may not see this");
   await inspect("overview-forbidden");
