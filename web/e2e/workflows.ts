@@ -9,7 +9,11 @@ export interface Workflow {
 let workflows = 0;
 
 /** Applies a workflow with the tasks that are given, and publishes it. More is the rest of it, in document too. */
-export async function apply(admin: Admin, tasks: object[], more: { document?: object } = {}): Promise<Workflow> {
+export async function apply(
+  admin: Admin,
+  tasks: object[],
+  more: { document?: object; input?: object } = {},
+): Promise<Workflow> {
   workflows++;
   const own = { dsl: "1.0.3", namespace: `ui-${process.pid}`, name: `flow-${workflows}`, version: "1.0.0" };
   const document = { ...own, ...more.document };

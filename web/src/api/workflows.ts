@@ -123,3 +123,14 @@ export async function publish(id: string, version: Version, once: string): Promi
   await queries.invalidateQueries({ queryKey: [environment(), "workflow"] });
   await queries.invalidateQueries({ queryKey: [environment(), "workflows"] });
 }
+
+/** Starts an execution. The same key never starts two. */
+export async function start(id: string, input: Record<string, unknown>, once: string): Promise<string> {
+  const made = await answer(
+    client.POST("/workflows/{workflowId}/executions", {
+      params: { path: { workflowId: id }, header: { "Idempotency-Key": once } },
+      body: { input },
+    }),
+  );
+  return made.execution_id;
+}

@@ -1,7 +1,7 @@
 import { execution } from "./execution.de.ts";
 import { formatList, plural } from "./format.ts";
 import type { Messages } from "./index.ts";
-import { workflow, workflows } from "./workflows.de.ts";
+import { form, workflow, workflows } from "./workflows.de.ts";
 
 export const de = {
   product: "Chargehand",
@@ -208,6 +208,7 @@ export const de = {
     stored: "Ich habe ihn aufbewahrt",
   },
   execution,
+  form,
   workflow,
   workflows,
 } satisfies Messages;

@@ -1,6 +1,6 @@
 import { execution } from "./execution.en.ts";
 import { formatList, plural } from "./format.ts";
-import { workflow, workflows } from "./workflows.en.ts";
+import { form, workflow, workflows } from "./workflows.en.ts";
 
 /** All texts of the UI. German has the same, which `satisfies` holds it to. */
 export const en = {
@@ -201,6 +201,7 @@ export const en = {
     stored: "I have stored it",
   },
   execution,
+  form,
   workflow,
   workflows,
 };

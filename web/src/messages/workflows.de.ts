@@ -1,4 +1,4 @@
-import type { workflow as englishOfOne, workflows as english } from "./workflows.en.ts";
+import type { form as englishForm, workflow as englishOfOne, workflows as english } from "./workflows.en.ts";
 import { formatNumber, plural } from "./format.ts";
 
 const counted = (n: number, more: boolean) => `${formatNumber(n)}${more ? "+" : ""}`;
@@ -45,6 +45,12 @@ export const workflow = {
     label: "Teile des Workflows",
     definition: "Definition",
     versions: "Versionen",
+    run: "Starten",
+    api: "API",
+  },
+  api: {
+    about:
+      "So starten Programme diesen Workflow. Die Eingabe ist die des Formulars. Ihren Schlüssel lesen sie aus CHARGEHAND_API_KEY:",
   },
   lines: (n: number) => plural(n, "Zeile", "Zeilen"),
   download: "Herunterladen",
@@ -65,3 +71,32 @@ export const workflow = {
     "Ausführungen, die von nun an starten, folgen ihr. Eine andere Version kann jederzeit veröffentlicht werden.",
   staying: (count: string, version: string) => `${count}, die mit ${version} begonnen haben, bleiben dabei.`,
 } satisfies typeof englishOfOne;
+
+export const form = {
+  value: "Wert",
+  input: "Eingabe",
+  name: "Name",
+  required: "nötig",
+  choose: "Bitte wählen",
+  variant: "Form",
+  form: (n: number) => `Form ${n}`,
+  entry: (n: number) => `Eintrag ${formatNumber(n)}`,
+  add: "Eintrag hinzufügen",
+  addTo: (name: string) => (name === "" ? "Eintrag hinzufügen" : `Eintrag zu ${name} hinzufügen`),
+  remove: "Entfernen",
+  removeOf: (name: string) => `${name} entfernen`,
+  uploading: "Wird hochgeladen",
+  nothing: "Es braucht keine Eingabe.",
+  start: "Starten",
+  asJson: "Als JSON schreiben",
+  asForm: "Zurück zum Formular",
+  notForm: "Das Formular kann das nicht zeigen: Es ist kein JSON oder hat etwas, wofür das Formular kein Feld hat.",
+  wrongCount: (n: number) => `${plural(n, "Feld braucht", "Felder brauchen")} noch einen Blick.`,
+  wrong: {
+    missing: "Bitte ausfüllen.",
+    number: "Das ist keine Zahl.",
+    integer: "Das ist keine ganze Zahl.",
+    json: "Das ist kein JSON oder nicht das, was verlangt ist: Ein Objekt steht in geschweiften Klammern.",
+    name: "Jeder Eintrag braucht einen eigenen Namen.",
+  },
+} satisfies typeof englishForm;

@@ -45,6 +45,12 @@ export const workflow = {
     label: "Parts of the workflow",
     definition: "Definition",
     versions: "Versions",
+    run: "Run",
+    api: "API",
+  },
+  api: {
+    about:
+      "Programs start this workflow so. The input is what is in the form. They read their key from CHARGEHAND_API_KEY:",
   },
   lines: (n: number) => plural(n, "line", "lines"),
   download: "Download",
@@ -63,4 +69,33 @@ export const workflow = {
   rollBackTitle: (version: string) => `Roll back to version ${version}`,
   publishHelp: "Executions that start from now on follow it. Another version can be published at any time.",
   staying: (count: string, version: string) => `${count} that have begun with ${version} stay on it.`,
+};
+
+export const form = {
+  value: "Value",
+  input: "Input",
+  name: "Name",
+  required: "required",
+  choose: "Choose",
+  variant: "Form",
+  form: (n: number) => `Form ${n}`,
+  entry: (n: number) => `Entry ${formatNumber(n)}`,
+  add: "Add an entry",
+  addTo: (name: string) => (name === "" ? "Add an entry" : `Add an entry to ${name}`),
+  remove: "Remove",
+  removeOf: (name: string) => `Remove ${name}`,
+  uploading: "Uploading",
+  nothing: "It needs no input.",
+  start: "Start",
+  asJson: "Write it as JSON",
+  asForm: "Back to the form",
+  notForm: "The form cannot show this: it is not JSON, or has something that the form has no field for.",
+  wrongCount: (n: number) => `${plural(n, "field needs", "fields need")} another look.`,
+  wrong: {
+    missing: "Fill this in.",
+    number: "This is no number.",
+    integer: "This is no whole number.",
+    json: "This is not JSON, or not what is asked for: an object is in braces.",
+    name: "Each entry needs a name of its own.",
+  },
 };

@@ -5,10 +5,10 @@ import { createKey, keysQuestion, presets, revokeKey, rotateKey, type ApiKey } f
 import { environment, type Environment } from "../api/environment.ts";
 import { t } from "../messages/index.ts";
 import { Ask } from "../parts/Ask.tsx";
-import { Copy } from "../parts/Copy.tsx";
 import { Dialog } from "../parts/Dialog.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
+import { Snippet } from "../parts/Snippet.tsx";
 import { snippets } from "../parts/snippets.ts";
 import { When } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
@@ -185,14 +185,5 @@ function Made({ apiKey, close }: { apiKey: ApiKey; close: () => void }) {
       ))}
       <Button onClick={close}>{texts.stored}</Button>
     </Dialog>
-  );
-}
-
-function Snippet({ name, text }: { name: string; text: string }) {
-  return (
-    <div className="snippet">
-      <pre data-snippet={name}>{text}</pre>
-      <Copy text={text} what={name} />
-    </div>
   );
 }

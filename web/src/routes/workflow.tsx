@@ -7,8 +7,10 @@ import { Copy } from "../parts/Copy.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
-import { tabs, type Address } from "../parts/workflow/address.ts";
+import { scopes, tabs, type Address } from "../parts/workflow/address.ts";
+import { Api } from "../parts/workflow/Api.tsx";
 import { Definition } from "../parts/workflow/Definition.tsx";
+import { Run } from "../parts/workflow/Run.tsx";
 import { Versions } from "../parts/workflow/Versions.tsx";
 import "../styles/execution.css";
 import "../styles/workflows.css";
@@ -32,7 +34,9 @@ export default function Workflow() {
 function Parts({ workflow, address }: { workflow: WorkflowDetail; address: Address }) {
   const texts = t().workflow;
   const may = useMay();
-  const shown = address.tab ?? "definition";
+  const offered = tabs.filter((tab) => may(scopes[tab]));
+  const first = offered[0] ?? "definition";
+  const shown = address.tab ?? first;
   const version = address.version ?? workflow.version;
   const { namespace, name } = workflow;
   return (
@@ -60,27 +64,27 @@ function Parts({ workflow, address }: { workflow: WorkflowDetail; address: Addre
         </Link>
       </div>
       <nav className="tabs" aria-label={texts.tabs.label}>
-        {tabs
-          .filter(() => may("workflows:read"))
-          .map((tab) => (
-            <Link
-              key={tab}
-              to="/workflows/$namespace/$name"
-              params={{ namespace, name }}
-              search={{
-                ...(tab !== "definition" && { tab }),
-                ...(address.version !== undefined && { version: address.version }),
-              }}
-              activeOptions={{ exact: true }}
-              aria-current={tab === shown ? "page" : undefined}
-              resetScroll={false}
-            >
-              {texts.tabs[tab]}
-            </Link>
-          ))}
+        {offered.map((tab) => (
+          <Link
+            key={tab}
+            to="/workflows/$namespace/$name"
+            params={{ namespace, name }}
+            search={{
+              ...(tab !== first && { tab }),
+              ...(address.version !== undefined && { version: address.version }),
+            }}
+            activeOptions={{ exact: true }}
+            aria-current={tab === shown ? "page" : undefined}
+            resetScroll={false}
+          >
+            {texts.tabs[tab]}
+          </Link>
+        ))}
       </nav>
       {shown === "definition" && <Definition workflow={workflow} version={version} />}
       {shown === "versions" && <Versions workflow={workflow} />}
+      {shown === "run" && <Run workflow={workflow} />}
+      {shown === "api" && <Api workflow={workflow} />}
     </>
   );
 }

@@ -1,0 +1,219 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "../harness.ts";
+import { someone } from "../people.ts";
+import { apply, run } from "../workflows.ts";
+
+const exec = promisify(execFile);
+const operator = [{ role: "operator" }];
+
+const schema = (document: object) => ({ input: { schema: { format: "json", document } } });
+const hello = [{ greet: { set: { greeting: '${ "Hello, \\(.name)!" }' } } }];
+const named = {
+  type: "object",
+  required: ["name"],
+  properties: { name: { type: "string", minLength: 1, pattern: "^[A-Z]", description: "Begins with a **capital**." } },
+};
+
+test("a person runs a workflow from its form, and downloads the result", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  watch,
+  inspect,
+}) => {
+  const workflow = await apply(admin, hello, { document: { title: "Say hello" }, ...schema(named) });
+  const person = someone("Alan Turing");
+  await admin.admit(person, operator);
+  await signIn(person);
+  await page.goto(`/workflows/${workflow.name}`);
+  await hand.follow("Run");
+  await expect(page).toHaveURL(`/workflows/${workflow.name}?tab=run`);
+  await inspect("run");
+
+  // What is missing is said before anything is sent, what the schema refuses by the server, both at the field.
+  const name = page.getByLabel("Name", { exact: true });
+  await hand.press("Start");
+  await expect(page.getByText("Fill this in.")).toBeVisible();
+  await expect(name).toBeFocused();
+  await hand.fill("Name", "ada");
+  await hand.press("Start");
+  await expect(name).toHaveAttribute("aria-invalid", "true");
+  await expect(page.locator(".schema-wrong")).toContainText("^[A-Z]");
+  await expect(name).toHaveValue("ada");
+  await inspect("run-refused");
+  expect(watch.take()).toEqual([expect.stringMatching(/^422 for .*\/executions$/)]);
+
+  // What was typed is there again after another tab, and after the page was loaded again.
+  await hand.fill("Name", "Ada");
+  await hand.follow("Definition");
+  await hand.follow("Run");
+  await expect(name).toHaveValue("Ada");
+  await page.reload();
+  await expect(name).toHaveValue("Ada");
+  const sent = page.waitForRequest((request) => request.method() === "POST");
+  await hand.press("Start");
+  expect((await sent).headers()["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
+  await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
+  await expect(page.getByText("finished", { exact: true }).first()).toBeVisible();
+
+  const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  const execution = await admin.call<{ results: { filename: string; sha256: string }[] }>("GET", `/executions/${id}`);
+  const [result] = execution.results;
+  await hand.follow("Files");
+  const download = page.waitForEvent("download");
+  await hand.follow(result?.filename ?? "");
+  const bytes = await readFile(await (await download).path());
+  expect(createHash("sha256").update(bytes).digest("hex")).toBe(result?.sha256);
+  expect(bytes.toString()).toContain("Hello, Ada!");
+});
+
+test("a form has a field for what a schema can say", async ({ page, admin, signIn, hand, inspect }) => {
+  const text = { type: "string" };
+  const workflow = await apply(
+    admin,
+    [{ keep: { set: "${ . }" } }],
+    schema({
+      type: "object",
+      properties: {
+        note: { type: "string", maxLength: 4000 },
+        count: { type: "integer", default: 2 },
+        price: { type: "number" },
+        agree: { type: "boolean" },
+        colour: { enum: ["red", "green"] },
+        sizes: { type: "array", uniqueItems: true, items: { enum: ["S", "M", "L"] } },
+        day: { type: "string", format: "date" },
+        at: { type: "string", format: "date-time" },
+        email: { type: "string", format: "email" },
+        picture: { type: "object", format: "file-ref" },
+        order: { type: "object", required: ["id"], properties: { id: text } },
+        rows: { type: "array", items: { type: "object", properties: { item: text } } },
+        labels: { type: "object", additionalProperties: text },
+        place: {
+          type: "array",
+          prefixItems: [
+            { type: "number", title: "East" },
+            { type: "number", title: "North" },
+          ],
+        },
+        how: {
+          oneOf: [
+            { type: "string", title: "In words" },
+            { type: "integer", title: "As a number" },
+          ],
+        },
+        any: {},
+      },
+    }),
+  );
+  const person = someone("Alan Turing");
+  await admin.admit(person, operator);
+  await signIn(person);
+  await page.goto(`/workflows/${workflow.name}?tab=run`);
+
+  await hand.fill("Note", "two\nlines");
+  await expect(page.getByLabel("Count", { exact: true })).toHaveValue("2");
+  await hand.fill("Price", "1.25");
+  await page.getByLabel("Agree").check();
+  await page.getByLabel("Colour", { exact: true }).selectOption("green");
+  await page.getByRole("group", { name: "Sizes" }).getByLabel("M").check();
+  await page.getByLabel("Day", { exact: true }).fill("2026-01-31");
+  await page.getByLabel("At", { exact: true }).fill("2026-01-31T10:30");
+  await hand.fill("Email", "ada@example.com");
+  const picture = { name: "dot.txt", mimeType: "text/plain", buffer: Buffer.from("a picture in words") };
+  await page.getByLabel("Picture", { exact: true }).setInputFiles(picture);
+  await expect(page.getByRole("button", { name: "Remove dot.txt" })).toBeVisible();
+  await hand.fill("Id", "4711");
+  await hand.press("Add an entry to Rows");
+  await hand.press("Add an entry to Rows");
+  await page.getByLabel("Item", { exact: true }).nth(1).fill("lamp");
+  await hand.press("Remove Entry 1");
+  await hand.press("Add an entry to Labels");
+  await hand.fill("Name", "team");
+  await page.getByRole("group", { name: "Labels" }).getByLabel("Value", { exact: true }).fill("blue");
+  await hand.fill("East", "11.5");
+  await hand.fill("North", "48");
+  await page.getByRole("group", { name: "How" }).getByRole("combobox").selectOption("As a number");
+  await hand.fill("As a number", "7");
+  await hand.fill("Any", "[");
+  await hand.press("Start");
+  await expect(page.getByText("This is not JSON")).toBeVisible();
+  await inspect("run-every-kind");
+  await hand.fill("Any", '{"deep": [true]}');
+
+  // As JSON and back: nothing is lost.
+  await hand.press("Write it as JSON");
+  const json = page.getByLabel("Input", { exact: true });
+  expect(JSON.parse(await json.inputValue())).toMatchObject({ labels: { team: "blue" }, place: [11.5, 48], how: 7 });
+  await inspect("run-json");
+  await json.fill('{"unknown": 1}');
+  await hand.press("Back to the form");
+  await expect(page.getByText("The form cannot show this")).toBeVisible();
+  await expect(json).toHaveValue('{"unknown": 1}');
+  await page.goto(`/workflows/${workflow.name}?tab=run`);
+  await expect(json).toHaveValue('{"unknown": 1}');
+  await json.fill('{"note": "kept", "count": 3, "rows": [{"item": "lamp"}], "any": {"deep": [true]}}');
+  await hand.press("Back to the form");
+  await expect(page.getByLabel("Note", { exact: true })).toHaveValue("kept");
+  await expect(page.getByLabel("Item", { exact: true })).toHaveValue("lamp");
+  await hand.press("Start");
+  await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
+  const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  const execution = await admin.call<{ input: object }>("GET", `/executions/${id}`);
+  expect(execution.input).toEqual({ note: "kept", count: 3, rows: [{ item: "lamp" }], any: { deep: [true] } });
+});
+
+/** How the snippets of the page are run: as a person would. */
+const programs: Record<string, (text: string) => [string, string[]]> = {
+  curl: (text) => ["bash", ["-c", text]],
+  Python: (text) => ["python3", ["-c", text]],
+  TypeScript: (text) => [process.execPath, ["--input-type=module", "-e", text]],
+  CLI: (text) => ["bash", ["-c", text]],
+};
+
+test("programs start a workflow as its page says, with the input of the form", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const workflow = await apply(admin, hello, schema(named));
+  const person = someone("Alan Turing");
+  await admin.admit(person, operator);
+  await signIn(person);
+  await page.goto(`/workflows/${workflow.name}?tab=run`);
+  await hand.fill("Name", `O'Brien "Ö" \\ $HOME`);
+  await hand.follow("API");
+  await expect(page).toHaveURL(`/workflows/${workflow.name}?tab=api`);
+  await inspect("workflow-api");
+  const body = { name: "snippets", environment: "live", preset: "run" };
+  const { key } = await admin.call<{ key: string }>("POST", "/me/api-keys", body);
+  const env: NodeJS.ProcessEnv = { ...process.env, CHARGEHAND_API_KEY: key };
+  env["PATH"] = `${resolve(import.meta.dirname, "../../../bin")}:${env["PATH"]}`;
+  for (const [name, how] of Object.entries(programs)) {
+    const [program, args] = how((await page.locator(`[data-snippet='${name}']`).textContent()) ?? "");
+    const { stdout } = await exec(program, args, { env });
+    expect(stdout, name).toContain("Brien");
+  }
+  await expect
+    .poll(async () => (await admin.call<{ count: number }>("GET", `/executions/count?workflow=${workflow.name}`)).count)
+    .toBe(4);
+});
+
+test("a participant starts a workflow whose definition they may not see", async ({ page, admin, signIn, hand }) => {
+  const workflow = await apply(admin, hello, schema(named));
+  await run(admin, workflow, { name: "Ada" });
+  const person = someone("Anna Kuliscioff");
+  await admin.admit(person, [{ role: "participant" }]);
+  await signIn(person);
+  await page.goto(`/workflows/${workflow.name}`);
+  await expect(page.getByRole("link", { name: "Definition" })).toHaveCount(0);
+  await hand.fill("Name", "Anna");
+  await hand.press("Start");
+  await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
+});

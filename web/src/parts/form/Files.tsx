@@ -1,0 +1,60 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import { uploadFile } from "../../api/files.ts";
+import { t } from "../../messages/index.ts";
+import { Failure } from "../Notice.tsx";
+import { Leaf, type FieldProps } from "./Leaf.tsx";
+
+/** One file or several. They are uploaded as soon as they are chosen. */
+export function FilesField(props: FieldProps) {
+  const { field, draft, change } = props;
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const many = field.kind === "files";
+  const upload = async (files: readonly File[]) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const stored = await Promise.all(files.map(uploadFile));
+      change({ ...draft, files: many ? [...draft.files, ...stored] : stored });
+    } catch (problem) {
+      setError(problem);
+    }
+    setBusy(false);
+  };
+  return (
+    <Leaf {...props}>
+      {(input) => (
+        <>
+          <input
+            {...input}
+            className="schema-input"
+            type="file"
+            multiple={many}
+            accept={field.constraints?.media_type}
+            disabled={busy || field.read_only}
+            onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
+          />
+          <p role="status" className="meta">
+            {busy ? t().form.uploading : ""}
+          </p>
+          {error !== undefined && <Failure error={error} />}
+          {draft.files.map((file) => (
+            <span key={file.uri} className="row">
+              <span>{file.name}</span>
+              <span className="meta">{t().execution.bytes(file.size)}</span>
+              <Button
+                variant="default"
+                size="compact-sm"
+                aria-label={t().form.removeOf(file.name)}
+                onClick={() => change({ ...draft, files: draft.files.filter((each) => each !== file) })}
+              >
+                {t().form.remove}
+              </Button>
+            </span>
+          ))}
+        </>
+      )}
+    </Leaf>
+  );
+}

@@ -1,0 +1,37 @@
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { WorkflowDetail } from "../../api/workflows.ts";
+import { t } from "../../messages/index.ts";
+import { read } from "../form/read.ts";
+import { Snippet } from "../Snippet.tsx";
+import { entered, formOf } from "./entered.ts";
+import { workflowSnippets } from "./snippets.ts";
+
+/** How programs start the workflow, with the input that is in the form. */
+export function Api({ workflow }: { workflow: WorkflowDetail }) {
+  const texts = t().workflow.api;
+  const input = useMemo(() => inputOf(workflow), [workflow]);
+  return (
+    <div className="schema-form">
+      <p className="lead">
+        {texts.about} <Link to="/account/api-keys">{t().apiKeys.title}</Link>
+      </p>
+      {workflowSnippets(location.origin, workflow, input).map(({ name, text }) => (
+        <section key={name}>
+          <h2>{name}</h2>
+          <Snippet name={name} text={text} />
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function inputOf(workflow: WorkflowDetail): unknown {
+  const form = formOf(workflow);
+  const { draft, json } = entered(workflow, form);
+  try {
+    return json === undefined ? (read(form, draft).value ?? {}) : (JSON.parse(json) as unknown);
+  } catch {
+    return {};
+  }
+}

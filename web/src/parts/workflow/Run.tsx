@@ -1,0 +1,152 @@
+import { Button } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { Problem, type FieldProblem } from "../../api/problem.ts";
+import { start, type WorkflowDetail } from "../../api/workflows.ts";
+import { t } from "../../messages/index.ts";
+import { draftOf, type Draft } from "../form/draft.ts";
+import { read, type Wrong } from "../form/read.ts";
+import { Inside, SchemaField } from "../form/SchemaForm.tsx";
+import { isObject, same } from "../form/value.ts";
+import { Failure } from "../Notice.tsx";
+import { entered, formOf, keep, type Entered } from "./entered.ts";
+
+/** The form that starts a workflow. What is typed stays until the execution has started. */
+export function Run({ workflow }: { workflow: WorkflowDetail }) {
+  const texts = t().form;
+  const navigate = useNavigate();
+  const form = useMemo(() => formOf(workflow), [workflow]);
+  const [typed, setTyped] = useState(() => entered(workflow, form));
+  const [once, setOnce] = useState(() => crypto.randomUUID());
+  const [wrong, setWrong] = useState<Wrong[]>([]);
+  const [fixed, setFixed] = useState(false); // something was typed since it was sent
+  const [notForm, setNotForm] = useState(false);
+  const element = useRef<HTMLFormElement>(null);
+  const send = useMutation({
+    mutationFn: (input: Record<string, unknown>) => start(workflow.id, input, once),
+    onSuccess: (id) => {
+      keep(workflow, form, undefined);
+      void navigate({ to: "/executions/$id", params: { id }, search: {} });
+    },
+    onError: () => element.current?.scrollIntoView({ block: "nearest" }),
+  });
+  const change = (next: Entered) => {
+    setTyped(next);
+    keep(workflow, form, next);
+    setNotForm(false);
+    if (!fixed && !send.isIdle) {
+      setOnce(crypto.randomUUID()); // another input is another request
+    }
+    setFixed(true);
+  };
+  const asJson = typed.json !== undefined;
+  const value = asJson ? parse(typed.json ?? "") : read(form, typed.draft);
+  const submit = () => {
+    setWrong(value.wrong);
+    setFixed(false);
+    if (value.wrong.length === 0) {
+      const input = value.value ?? {};
+      if (isObject(input)) {
+        send.mutate(input);
+      } else {
+        setWrong([{ pointer: "", what: "json" }]);
+      }
+    }
+  };
+  const answered = send.error instanceof Problem && !fixed ? send.error.fields : [];
+  const failed = send.error;
+  useEffect(() => {
+    if (wrong.length > 0 || failed !== null) {
+      element.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+    }
+  }, [wrong, failed]);
+  const wrongAt = (pointer: string, below: boolean) =>
+    sayWrong(wrong, pointer, below) ?? sayProblem(answered, pointer, below);
+  const toForm = () => {
+    const parsed = parse(typed.json ?? "");
+    const draft = draftOf(form, parsed.value ?? {});
+    if (parsed.wrong.length > 0 || !same(read(form, draft).value ?? {}, parsed.value ?? {})) {
+      setNotForm(true);
+      return;
+    }
+    change({ draft });
+  };
+  const fields = { field: form, draft: typed.draft, at: "", required: true, wrongAt };
+  const set = (draft: Draft) => change({ draft });
+  const json = { ...typed.draft, text: typed.json ?? "", inside: [], entries: [] };
+  return (
+    <form
+      ref={element}
+      className="schema-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      {asJson ? (
+        <SchemaField
+          {...fields}
+          field={{ kind: "json", pointer: "", title: texts.input, required: true }}
+          draft={json}
+          change={(next) => change({ ...typed, json: next.text })}
+        />
+      ) : form.kind === "object" && form.pointer === "" && form.title === "" && !form.items ? (
+        <Inside {...fields} change={set} />
+      ) : (
+        <SchemaField {...fields} field={{ ...form, title: form.title || texts.input }} change={set} />
+      )}
+      {!asJson && form.fields?.length === 0 && <p className="meta">{texts.nothing}</p>}
+      {notForm && (
+        <p role="alert" className="schema-wrong">
+          {texts.notForm}
+        </p>
+      )}
+      {wrong.length > 0 && !fixed && (
+        <p role="alert" className="schema-wrong">
+          {texts.wrongCount(wrong.length)}
+        </p>
+      )}
+      {send.error !== null && <Failure error={send.error} />}
+      <div className="row">
+        <Button type="submit" loading={send.isPending}>
+          {texts.start}
+        </Button>
+        {form.kind !== "json" && (
+          <Button
+            variant="default"
+            onClick={() =>
+              asJson
+                ? toForm()
+                : change({ ...typed, json: JSON.stringify(read(form, typed.draft).value ?? {}, null, 2) })
+            }
+          >
+            {asJson ? texts.asForm : texts.asJson}
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function parse(text: string): ReturnType<typeof read> {
+  return read(
+    { kind: "json", pointer: "", title: "", required: true },
+    { text, chosen: [], files: [], inside: [], entries: [] },
+  );
+}
+
+const covers = (pointer: string, below: boolean) => (other: { pointer?: string }) =>
+  other.pointer === pointer || (below && other.pointer?.startsWith(`${pointer}/`) === true);
+
+function sayWrong(wrong: readonly Wrong[], pointer: string, below: boolean): string | undefined {
+  const found = wrong.find(covers(pointer, below));
+  return found && t().form.wrong[found.what];
+}
+
+/** What the server says of a field. In its pointers the input is a part of the body. */
+function sayProblem(problems: readonly FieldProblem[], pointer: string, below: boolean): string | undefined {
+  const found = problems.filter(covers(`/input${pointer}`, below)).map((problem) => problem.detail);
+  return found.length > 0 ? found.join(" ") : undefined;
+}
