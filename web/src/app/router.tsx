@@ -13,6 +13,7 @@ import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
 import type { WorkflowFilter } from "../api/workflows.ts";
 import { readAddress } from "../parts/execution/address.ts";
+import { itemStates, type ItemState } from "../parts/state.ts";
 import { Waiting } from "../parts/Waiting.tsx";
 import { readAddress as readWorkflowAddress } from "../parts/workflow/address.ts";
 import { Frame } from "./Frame.tsx";
@@ -97,6 +98,26 @@ const workflow = createRoute({
   component: lazyRouteComponent(() => import("../routes/workflow.tsx")),
 });
 
+const batches = createRoute({
+  getParentRoute: () => root,
+  path: "/batches",
+  validateSearch: (search: Record<string, unknown>): { workflow?: string } => {
+    const workflow = text(search["workflow"]);
+    return workflow === undefined ? {} : { workflow };
+  },
+  component: lazyRouteComponent(() => import("../routes/batches.tsx")),
+});
+
+const batch = createRoute({
+  getParentRoute: () => root,
+  path: "/batches/$id",
+  validateSearch: (search: Record<string, unknown>): { state?: ItemState } => {
+    const state = itemStates.find((name) => name === search["state"]);
+    return state === undefined ? {} : { state };
+  },
+  component: lazyRouteComponent(() => import("../routes/batch.tsx")),
+});
+
 const apiKeys = createRoute({
   getParentRoute: () => root,
   path: "/account/api-keys",
@@ -104,7 +125,7 @@ const apiKeys = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, executions, execution, workflows, workflow, apiKeys]),
+  routeTree: root.addChildren([home, executions, execution, batches, batch, workflows, workflow, apiKeys]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,
   defaultPendingComponent: Waiting,

@@ -1,4 +1,4 @@
-import { IconLayoutDashboard, IconListDetails, IconSitemap } from "@tabler/icons-react";
+import { IconLayoutDashboard, IconListDetails, IconSitemap, IconStack2 } from "@tabler/icons-react";
 import { t } from "../messages/index.ts";
 
 /** The sections of the UI: where the side bar, the palette and the keys lead. */
@@ -22,6 +22,13 @@ export const sections = [
     key: "e",
     icon: IconListDetails,
     name: () => t().nav.executions,
+    scopes: ["executions:read", "executions:read-own"],
+  },
+  {
+    to: "/batches",
+    key: "b",
+    icon: IconStack2,
+    name: () => t().nav.batches,
     scopes: ["executions:read", "executions:read-own"],
   },
 ] as const;

@@ -30,5 +30,5 @@ export const overview = {
   oldest: "Die älteste wurde angelegt",
   batches: "Laufende Stapel",
   noBatches: "Es läuft kein Stapel.",
-  empty: "In dieser Zeit lief kein Ablauf.",
+  empty: "In dieser Zeit lief kein Workflow.",
 } satisfies typeof en;

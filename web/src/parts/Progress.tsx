@@ -1,6 +1,7 @@
 import type { Batch } from "../api/batches.ts";
 import { formatDuration, formatNumber } from "../messages/format.ts";
 import { batchesTexts } from "../messages/batches.ts";
+import { StateIcon } from "./icons.tsx";
 import type { State } from "./state.ts";
 
 /** How many items of a batch are in each state, in the order of the bar. Cancelled ones are no errors here. */
@@ -15,7 +16,7 @@ export function countsOf(batch: Batch): { state: State; count: number }[] {
   ];
 }
 
-export const stateOfBatch: Record<Batch["phase"], State> = {
+const stateOfBatch: Record<Batch["phase"], State> = {
   pending: "queued",
   running: "running",
   completed: "finished",
@@ -64,6 +65,17 @@ export function ProgressText({ batch }: { batch: Batch }) {
   return (
     <span className="number">
       {formatNumber(percent)} %{batch.eta_ms !== undefined && ` · ${batchesTexts().left(formatDuration(batch.eta_ms))}`}
+    </span>
+  );
+}
+
+/** How a batch is, in the words of batches. */
+export function StateOfBatch({ batch }: { batch: Batch }) {
+  const state = stateOfBatch[batch.phase];
+  return (
+    <span className={`state state-${state}`}>
+      <StateIcon state={state} />
+      {batchesTexts().phases[batch.phase]}
     </span>
   );
 }

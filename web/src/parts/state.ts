@@ -43,3 +43,7 @@ export const phaseOf: Record<Exclude<State, "person">, Phase> = {
 
 /** A final state never changes. */
 export const isFinal = (state: State): boolean => ["finished", "error", "cancelled"].includes(state);
+
+/** States that an item of a batch can be filtered by. */
+export type ItemState = Exclude<State, "person" | "suspended">;
+export const itemStates: readonly ItemState[] = ["queued", "running", "waiting", "finished", "error", "cancelled"];

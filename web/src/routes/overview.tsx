@@ -234,7 +234,7 @@ function Running() {
       <ul className="needs">
         {running.map((batch) => (
           <li key={batch.id}>
-            <Link to="/executions" search={{ filter: `batch:${batch.id}` }}>
+            <Link to="/batches/$id" params={{ id: batch.id }}>
               {names.get(batch.workflow_id) ?? batchesTexts().one(shortId(batch.id))}
             </Link>
             <code className="meta">{shortId(batch.id)}</code>

@@ -1,0 +1,122 @@
+import { expect, test } from "../harness.ts";
+import { someone } from "../people.ts";
+import { apply } from "../workflows.ts";
+
+const refused = { type: "https://example.com/refused", status: 422, title: "Refused", detail: "Refused by Anna." };
+const operator = [{ role: "operator" }];
+const numbers = (n: number) => Array.from({ length: n }, (_, i) => ({ number: i }));
+
+interface Batch {
+  id: string;
+}
+
+test("a person finds a batch, sees what failed, and goes to an item", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const workflow = await apply(admin, [{ refuse: { if: "${ .number % 3 == 0 }", raise: { error: refused } } }]);
+  const path = `/workflows/${workflow.id}/batch?wait=60s`;
+  const batch = await admin.call<Batch>("POST", path, { items: numbers(7), labels: { customer: "ACME" } });
+  await signIn(member);
+
+  await page.goto("/batches");
+  await hand.fill("Workflow", "order");
+  await hand.press("Apply");
+  await expect(page.getByRole("alert")).toContainText("A workflow is namespace/name");
+  await hand.fill("Workflow", workflow.name);
+  await hand.press("Apply");
+  await expect(page).toHaveURL(`/batches?workflow=${workflow.name}`);
+  const rows = page.getByRole("table", { name: "Batches" }).locator("tbody tr");
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("completed");
+  await expect(rows).toContainText("100 %");
+  await inspect("batches");
+
+  await hand.follow(workflow.name);
+  await expect(page).toHaveURL(`/batches/${batch.id}`);
+  await expect(page.getByText("7 of 7 items")).toBeVisible();
+  await expect(page.getByText("customer=ACME")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Failures" })).toContainText("Refused by Anna.");
+  const items = page.getByRole("table", { name: "Items of the batch" }).locator(".grid-pane [role=row]");
+  await expect(items).toHaveCount(7);
+  await inspect("batch-ended");
+
+  await page.getByLabel("State").selectOption("error 3");
+  await expect(page).toHaveURL(`/batches/${batch.id}?state=error`);
+  await expect(items).toHaveCount(3);
+  await page.getByLabel("State").selectOption("cancelled 0");
+  await expect(page.getByText("No item is in this state.")).toBeVisible();
+  await page.getByLabel("State").selectOption("error 3");
+  await items.first().getByRole("link").click();
+  await expect(page.getByText("Refused by Anna.").first()).toBeVisible();
+  await page.goBack();
+  await expect(page).toHaveURL(`/batches/${batch.id}?state=error`);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByText("Download the items").click()]);
+  expect(file.suggestedFilename()).toBe(`batch-${batch.id}.json`);
+});
+
+test("a long batch: the last row is as near as the first, and it is cancelled", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const person = someone("Alan Turing");
+  await admin.admit(person, operator);
+  const workflow = await apply(admin, [{ later: { wait: { hours: 1 } } }]);
+  const path = `/workflows/${workflow.id}/batch?executions=none`;
+  const batch = await admin.call<Batch>("POST", path, { items: numbers(10_000) });
+  await signIn(person);
+  await page.goto(`/batches/${batch.id}`);
+  const grid = page.getByRole("table", { name: "Items of the batch" });
+  const items = grid.locator(".grid-pane [role=row]");
+  await expect(items.first()).toContainText('{"number":0}');
+  await expect(grid).toHaveAttribute("aria-rowcount", "10001");
+  expect(await items.count()).toBeLessThanOrEqual(60);
+  await hand.fill("Go to item", "8000");
+  await hand.press("Go");
+  await expect(grid.getByText('{"number":7999}')).toBeVisible();
+  expect(await items.count()).toBeLessThanOrEqual(60);
+  await inspect("batch-running");
+
+  await hand.press("Cancel");
+  await hand.fill("Reason", "Wrong file");
+  await inspect("batch-cancel");
+  await hand.press("Cancel the batch");
+  // The stream carries each change.
+  await expect(page.getByText("10,000 of 10,000 items")).toBeVisible();
+  await expect(page.getByText("cancelled").first()).toBeVisible();
+  await expect(page.getByRole("button", { name: "Cancel" })).toHaveCount(0);
+});
+
+test("who has no batch reads what a batch is, and one that is not there says so", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  watch,
+  inspect,
+}) => {
+  await signIn(member);
+  const workflow = await apply(admin, [{ later: { wait: { hours: 1 } } }]);
+  await page.goto(`/batches?workflow=${workflow.name}`);
+  await expect(page.getByText("This workflow has no batch.")).toBeVisible();
+  await inspect("batches-none");
+  await page.goto("/batches?workflow=shop/unknown");
+  await expect(page.getByText("There is no workflow shop/unknown, or you may not see it.")).toBeVisible();
+  await page.goto("/batches/019c13f3-1d3f-7a11-8c2d-0b9e7f6a5d10");
+  await expect(page.getByRole("alert")).toBeVisible();
+  await inspect("batch-missing");
+  const outsider = someone("Alan Turing");
+  await admin.admit(outsider, []);
+  await signIn(outsider);
+  await page.goto("/batches");
+  await expect(page.getByRole("alert")).toContainText("You may not see this");
+  await inspect("batches-forbidden");
+  expect(watch.take().filter((line) => !/^40[34] for /.test(line))).toEqual([]);
+});

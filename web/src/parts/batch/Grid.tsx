@@ -1,0 +1,163 @@
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "react";
+import type { Batch, Item } from "../../api/batches.ts";
+import { useAllItems, useItemsIn } from "../../api/items.ts";
+import { batchesTexts } from "../../messages/batches.ts";
+import { formatDuration, formatNumber } from "../../messages/format.ts";
+import { t } from "../../messages/index.ts";
+import { Empty, Failure } from "../Notice.tsx";
+import { countsOf } from "../Progress.tsx";
+import { itemStates, phaseOf, stateOf, type ItemState } from "../state.ts";
+import { StateMark } from "../StateMark.tsx";
+import { Waiting } from "../Waiting.tsx";
+
+const rowHeight = 32;
+
+interface Props {
+  batch: Batch;
+  state: ItemState | undefined;
+  choose: (state: ItemState | undefined) => void;
+}
+
+/** The items of a batch. Only the rows that are seen are in the page, and only their pages are asked for. */
+export function Grid({ batch, state, choose }: Props) {
+  const texts = batchesTexts();
+  const pane = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState({ from: 0, to: 0 });
+  const all = useAllItems(batch, seen.from, seen.to, state === undefined);
+  const some = useItemsIn(batch, state && phaseOf[state], seen.to);
+  const items = state === undefined ? all : some;
+  const virtual = useVirtualizer({
+    count: items.count,
+    getScrollElement: () => pane.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+  });
+  const rows = virtual.getVirtualItems();
+  const [from, to] = [rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0];
+  useEffect(() => setSeen({ from, to }), [from, to]);
+  return (
+    <>
+      <div className="filters">
+        <NativeSelect
+          label={texts.gridColumns.state}
+          value={state ?? ""}
+          onChange={(event) => {
+            virtual.scrollToOffset(0);
+            choose(itemStates.find((name) => name === event.currentTarget.value));
+          }}
+          data={[
+            { value: "", label: texts.any(batch.total) },
+            ...itemStates.map((name) => {
+              const count = countsOf(batch).find((part) => part.state === name)?.count ?? 0;
+              return { value: name, label: texts.state(t().states[name], count) };
+            }),
+          ]}
+        />
+        {state === undefined && batch.total > 20 && (
+          <Jump total={batch.total} jump={(place) => virtual.scrollToIndex(place, { align: "start" })} />
+        )}
+      </div>
+      {items.error !== null && items.error !== undefined && <Failure error={items.error} retry={items.retry} />}
+      {items.loading && <Waiting />}
+      {!items.loading && items.count === 0 && !items.error && <Empty text={texts.noItems} />}
+      {items.count > 0 && (
+        <div className="grid" role="table" aria-label={texts.grid} aria-rowcount={items.count + 1}>
+          <Head />
+          {/* It scrolls, so that keys must reach it. */}
+          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+          <div ref={pane} className="grid-pane" role="rowgroup" tabIndex={0} aria-label={texts.grid}>
+            <div style={{ height: virtual.getTotalSize() }} role="presentation">
+              {rows.map(({ index, start }) => (
+                <Row key={index} place={index} top={start} item={items.at(index)} />
+              ))}
+            </div>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Head() {
+  const columns = batchesTexts().gridColumns;
+  return (
+    <div role="rowgroup">
+      <div role="row" className="grid-row grid-head" aria-rowindex={1}>
+        {(["index", "item", "state", "took", "input", "now"] as const).map((name) => (
+          <span key={name} role="columnheader" className={`grid-${name}`}>
+            {columns[name]}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Row({ place, top, item }: { place: number; top: number; item: Item | undefined }) {
+  const error = item?.error?.detail ?? item?.error?.title;
+  const input = item && JSON.stringify(item.inputs);
+  return (
+    <div
+      role="row"
+      className="grid-row"
+      aria-rowindex={place + 2}
+      style={{ transform: `translateY(${top}px)` }}
+      aria-busy={item === undefined || undefined}
+    >
+      <span role="cell" className="grid-index number">
+        {formatNumber((item?.index ?? place) + 1)}
+      </span>
+      <span role="cell" className="grid-item">
+        {item && (
+          <Link to="/executions/$id" params={{ id: item.execution_id }} preload={false}>
+            {item.item_id ?? item.execution_id.slice(-8)}
+          </Link>
+        )}
+      </span>
+      <span role="cell" className="grid-state">
+        {item && <StateMark state={stateOf(item)} />}
+      </span>
+      <span role="cell" className="grid-took number">
+        {item?.duration_ms !== undefined && formatDuration(item.duration_ms)}
+      </span>
+      <span role="cell" className="grid-input" title={input}>
+        <code>{input?.slice(0, 200)}</code>
+      </span>
+      <span role="cell" className="grid-now" title={error}>
+        {error}
+      </span>
+    </div>
+  );
+}
+
+function Jump({ total, jump }: { total: number; jump: (place: number) => void }) {
+  const texts = batchesTexts();
+  const [text, setText] = useState("");
+  return (
+    <form
+      className="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        jump(Math.min(total, Number(text)) - 1);
+      }}
+    >
+      <TextInput
+        data-search
+        type="number"
+        required
+        withAsterisk={false}
+        min={1}
+        max={total}
+        label={texts.jump}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <Button type="submit" variant="default">
+        {texts.jumpTo}
+      </Button>
+    </form>
+  );
+}

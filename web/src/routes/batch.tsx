@@ -1,0 +1,207 @@
+import { Button } from "@mantine/core";
+import { IconBan } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { batchFailuresQuestion, batchFile, batchQuestion, isOver, type Batch } from "../api/batches.ts";
+import { useMay } from "../api/me.ts";
+import { useWorkflowNames } from "../api/names.ts";
+import { every, queries } from "../api/query.ts";
+import { follow } from "../api/sse.ts";
+import { batchesTexts } from "../messages/batches.ts";
+import { formatNumber } from "../messages/format.ts";
+import { Grid } from "../parts/batch/Grid.tsx";
+import { shortId } from "../parts/Copy.tsx";
+import { Failure } from "../parts/Notice.tsx";
+import { Page } from "../parts/Page.tsx";
+import { countsOf, Progress, ProgressText, StateOfBatch } from "../parts/Progress.tsx";
+import { StateMark } from "../parts/StateMark.tsx";
+import { Took, When } from "../parts/Time.tsx";
+import { Waiting } from "../parts/Waiting.tsx";
+import "../styles/batch.css";
+
+const route = getRouteApi("/batches/$id");
+const Cancel = lazy(() => import("../parts/batch/Cancel.tsx"));
+
+/** A batch: how far it is, what failed, and its items. */
+export default function BatchPage() {
+  const { id } = route.useParams();
+  const { state } = route.useSearch();
+  const navigate = useNavigate({ from: "/batches/$id" });
+  const [asking, setAsking] = useState(false);
+  const may = useMay();
+  const texts = batchesTexts();
+  const asked = useQuery({
+    ...batchQuestion(id),
+    // The stream tells of changes. This is for the time that it is away.
+    refetchInterval: (query) => (query.state.data && isOver(query.state.data) ? false : every(10_000)(query)),
+  });
+  const batch = asked.data;
+  useFollowing(id, batch !== undefined && !isOver(batch));
+  return (
+    <Page
+      title={texts.one(shortId(id))}
+      {...(batch &&
+        !isOver(batch) &&
+        may("executions:manage") && {
+          actions: (
+            <Button variant="default" leftSection={<IconBan aria-hidden size={14} />} onClick={() => setAsking(true)}>
+              {texts.cancel}
+            </Button>
+          ),
+        })}
+    >
+      {asked.isError && <Failure error={asked.error} retry={() => void asked.refetch()} />}
+      {asked.isLoading && <Waiting />}
+      {batch && (
+        <>
+          <Head batch={batch} />
+          <Failures batch={batch} />
+          <section aria-labelledby="items">
+            <div className="section-head">
+              <h2 id="items">{texts.items}</h2>
+              <span className="row">
+                <Link to="/executions" search={{ filter: `batch:${id}` }}>
+                  {texts.executions}
+                </Link>
+                <a href={batchFile(id)} download={`batch-${id}.json`}>
+                  {texts.download}
+                </a>
+              </span>
+            </div>
+            <Grid
+              batch={batch}
+              state={state}
+              choose={(next) =>
+                void navigate({ search: next ? { state: next } : {}, replace: true, resetScroll: false })
+              }
+            />
+          </section>
+          <Suspense>{asking && <Cancel batch={batch} close={() => setAsking(false)} />}</Suspense>
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** Puts what the server tells of a batch into the page, at most four times a second. */
+function useFollowing(id: string, running: boolean): void {
+  useEffect(() => {
+    if (!running) {
+      return undefined;
+    }
+    let newest: Batch | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stream = follow([`batch:${id}`], (change) => {
+      newest = change.batch ?? newest;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        if (newest) {
+          queries.setQueryData(batchQuestion(id).queryKey, newest);
+          if (isOver(newest)) {
+            void queries.invalidateQueries({ queryKey: batchQuestion(id).queryKey });
+          }
+        }
+      }, 250);
+    });
+    return () => {
+      clearTimeout(timer);
+      stream.close();
+    };
+  }, [id, running]);
+}
+
+function Head({ batch }: { batch: Batch }) {
+  const texts = batchesTexts();
+  const name = useWorkflowNames([batch.workflow_id]).get(batch.workflow_id);
+  const labels = Object.entries(batch.labels ?? {});
+  return (
+    <section>
+      <p className="row">
+        <StateOfBatch batch={batch} /> <ProgressText batch={batch} />
+        <span>{texts.of(batch.completed + batch.failed, batch.total)}</span>
+      </p>
+      <Progress batch={batch} large />
+      <ul className="row counts" aria-label={texts.progress}>
+        {countsOf(batch)
+          .filter(({ count }) => count > 0)
+          .map(({ state, count }) => (
+            <li key={state}>
+              <StateMark state={state} /> <strong className="number">{formatNumber(count)}</strong>
+            </li>
+          ))}
+      </ul>
+      <dl className="facts">
+        <dt>{texts.workflow}</dt>
+        <dd>
+          {name ?? <code>{shortId(batch.workflow_id)}</code>} <span className="meta">{batch.workflow_version}</span>
+        </dd>
+        <dt>{texts.columns.created}</dt>
+        <dd>
+          <When at={batch.created_at} /> {batch.started_by?.name !== undefined && texts.by(batch.started_by.name)}
+        </dd>
+        <dt>{texts.took}</dt>
+        <dd>
+          <Took from={batch.started_at} to={batch.completed_at} />
+        </dd>
+        <dt>{texts.speed}</dt>
+        <dd>
+          {texts.atOnce(batch.effective_concurrency)}
+          {batch.effective_concurrency !== batch.concurrency && ` (${texts.asked(batch.concurrency)})`}
+        </dd>
+        {labels.length > 0 && (
+          <>
+            <dt>{texts.labels}</dt>
+            <dd>{labels.map(([key, value]) => `${key}=${value}`).join(", ")}</dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+/** What failed, in groups of the same way. */
+function Failures({ batch }: { batch: Batch }) {
+  const texts = batchesTexts();
+  const failed = batch.failed - batch.cancelled;
+  const asked = useQuery({
+    ...batchFailuresQuestion(batch.id),
+    enabled: failed > 0,
+    refetchInterval: isOver(batch) ? false : every(5000),
+  });
+  if (failed === 0) {
+    return null;
+  }
+  return (
+    <section aria-labelledby="failures">
+      <h2 id="failures">{texts.failures}</h2>
+      {asked.isError && <Failure error={asked.error} retry={() => void asked.refetch()} />}
+      <ul className="needs">
+        {asked.data?.data.map((group) => (
+          <li key={group.sample_id}>
+            <StateMark state="error" />
+            <Link
+              className="main"
+              to="/executions"
+              search={{ filter: `state:error batch:${batch.id} error:${group.code}` }}
+            >
+              {texts.failed(group.count)}
+            </Link>
+            <span className="why">
+              {group.reference !== undefined && <code>{group.reference}</code>}{" "}
+              {[group.code, group.detail].filter(Boolean).join(": ")}
+            </span>
+            <Link
+              to="/executions/$id"
+              params={{ id: group.sample_id }}
+              aria-label={texts.exampleOf(group.detail ?? group.code)}
+            >
+              {texts.example}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {asked.data?.at_least === true && <p className="meta">{texts.atLeast}</p>}
+    </section>
+  );
+}
