@@ -30,6 +30,9 @@ type crashRequest struct {
 	path      string // of what it made; "" while there was no answer
 	executed  string // the id
 	cancelled bool   // the cancellation was accepted
+	suspended int    // suspensions that were asked for
+	held      bool   // the last one was accepted, and no resumption was asked for since
+	heldReads int    // reads since then
 	last      crashView
 	ended     bool
 	seenEnd   time.Time // when a client first knew that it had ended
@@ -39,6 +42,7 @@ type crashRequest struct {
 type crashView struct {
 	ID         string
 	Status     string
+	Phase      string
 	CreatedAt  time.Time `json:"created_at"`
 	FinishedAt time.Time `json:"finished_at"`
 	Output     any
@@ -127,10 +131,8 @@ func (l *crashLoad) wait() {
 func (l *crashLoad) run(client int, r *rand.Rand) {
 	var own, open []*crashRequest
 	for n := 0; ; n++ {
-		select {
-		case <-l.stopping:
+		if l.over() {
 			return
-		default:
 		}
 		if request := l.choose(r, fmt.Sprintf("c%d-%d", client, n)); request != nil {
 			if l.start(request, r) {
@@ -154,6 +156,14 @@ func (l *crashLoad) run(client int, r *rand.Rand) {
 // startLasting starts a process that lasts until the next kill.
 func (l *crashLoad) startLasting(tag string, r *rand.Rand) {
 	l.start(&crashRequest{flow: &crashLasting, in: crashInput{Tag: tag}}, r)
+}
+
+// startSuspended starts an execution that stays suspended until all kills are over.
+func (l *crashLoad) startSuspended(tag string, r *rand.Rand) {
+	q := &crashRequest{flow: &crashSuspended, in: crashInput{Tag: tag, MS: 100}, suspended: 2}
+	if l.start(q, r) {
+		q.held = l.ask(q, "/suspend")
+	}
 }
 
 // choose makes a request of a random kind; nil if enough of that kind is under way.
@@ -271,6 +281,9 @@ func (l *crashLoad) reread(q *crashRequest) {
 	if q.flow.name == crashCancelled.name && !q.cancelled {
 		l.cancel(q)
 	}
+	if q.flow.name == crashSuspended.name && !q.ended {
+		l.hold(q)
+	}
 	path := q.path
 	if q.batch && !q.ended {
 		path += "?executions=none"
@@ -300,6 +313,11 @@ func (l *crashLoad) reread(q *crashRequest) {
 // compare checks that nothing that was seen is taken back.
 func (l *crashLoad) compare(q *crashRequest, now crashView) {
 	last := q.last
+	if q.held {
+		if q.heldReads++; now.Phase != "suspended" {
+			l.t.Errorf("%s was suspended and is now %+v", q.in.Tag, now)
+		}
+	}
 	switch {
 	case q.ended && (now.Status != last.Status || !now.FinishedAt.Equal(last.FinishedAt) || !sameJSON(now.Output, last.Output) ||
 		now.Completed != last.Completed || now.Failed != last.Failed):
@@ -330,6 +348,46 @@ func (l *crashLoad) cancel(q *crashRequest) {
 	default:
 		l.t.Errorf("cancel %s: %d %.300s", q.in.Tag, answer.Status, answer.Body)
 	}
+}
+
+// hold suspends an execution, and resumes it some reads later; the kills come where they come.
+func (l *crashLoad) hold(q *crashRequest) {
+	suspended := q.held || q.last.Phase == "suspended" // also by a request that got no answer
+	switch {
+	case q.held && q.heldReads == 0: // is it still suspended?
+	case suspended && q.heldReads < q.in.N%20 && !l.over():
+	case suspended:
+		q.held, q.heldReads = false, 0
+		l.ask(q, "/resume")
+	case q.suspended < 2:
+		q.suspended++
+		q.held = l.ask(q, "/suspend")
+	}
+}
+
+func (l *crashLoad) over() bool {
+	select {
+	case <-l.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// ask reports whether what an execution was asked for was accepted. It conflicts with the state if it has ended, or if
+// an earlier request without an answer was accepted.
+func (l *crashLoad) ask(q *crashRequest, what string) bool {
+	answer, err := l.server.Try("POST", q.path+what, "")
+	switch {
+	case err != nil || l.refuses(answer):
+		l.refused.Add(1)
+		l.wait()
+	case answer.Status == http.StatusAccepted:
+		return true
+	case answer.Status != http.StatusConflict:
+		l.t.Errorf("%s %s: %d %.300s", what, q.in.Tag, answer.Status, answer.Body)
+	}
+	return false
 }
 
 func sameJSON(a, b any) bool {

@@ -160,6 +160,7 @@ do:
 			return crashOutcome{Status: "error", Error: "no " + in.Tag, Timeline: []string{"fail faulted"}}
 		}},
 		crashCancelled,
+		crashSuspended,
 		crashLasting,
 	}
 }
@@ -180,6 +181,18 @@ do:
 - long: {wait: {minutes: 60}}
 `, want: func(crashInput) crashOutcome {
 	return crashOutcome{Status: "error", Error: "cancelled", Timeline: []string{"long cancelled"}}
+}}
+
+// crashSuspended is suspended and resumed by its client, anywhere, and ends as it would have without that.
+var crashSuspended = crashFlow{name: "suspended", most: 60, weight: 2, body: `
+do:
+- one: {wait: '${ "PT\(.ms / 1000)S" }'}
+- call: ` + fmt.Sprintf(crashCall, "call", "suspended") + `
+- two: {wait: {milliseconds: 50}}
+- done: {set: {tag: '${ $workflow.input.tag }', echo: '${ .echo }'}}
+`, want: func(in crashInput) crashOutcome {
+	return crashFinished(map[string]any{"tag": in.Tag, "echo": in.echo()},
+		[]string{"one completed", "call completed", "two completed", "done completed"}, map[string]int{"suspended": 1})
 }}
 
 // crashItem is the workflow of batches: every fifth item waits first, the bad ones fail.

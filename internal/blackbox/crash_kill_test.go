@@ -123,6 +123,7 @@ func (k *crashKiller) strike() {
 	}
 	k.hasty = quick || twice
 	k.load.startLasting(fmt.Sprintf("lasting-%d", len(k.kills)), k.random)
+	k.load.startSuspended(fmt.Sprintf("suspended-%d", len(k.kills)), k.random)
 	if quick {
 		k.pause(time.Duration(k.random.Intn(100)) * time.Millisecond)
 	} else {

@@ -242,6 +242,34 @@ func TestUnreadableSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretsOfAnEndedExecution: texts are shown, without their secrets, that are written when the execution has ended
+// and its secrets are gone, if they were loaded before.
+func TestSecretsOfAnEndedExecution(t *testing.T) {
+	f := newFixture(t, runlog.Limits{})
+	ended, reads := false, 0
+	redactor := func(context.Context) (*secret.Redactor, error) {
+		if reads++; ended {
+			return nil, store.ErrNotFound
+		}
+		return secret.NewRedactor(map[string]any{"token": "open-sesame"}), nil
+	}
+	silent := f.writer.Task(f.execution, 1, redactor)
+	silent.LoadSecrets(t.Context())
+	if reads != 0 {
+		t.Errorf("the secrets of a task that says nothing were read %d times", reads)
+	}
+	end(silent)
+	task := f.writer.Task(f.execution, 2, redactor)
+	task.Output(chargehand.LogStdout, []byte("say open-sesame"))
+	task.LoadSecrets(t.Context())
+	ended = true
+	end(task)
+	f.flush()
+	if got := f.text(runlog.Query{}); !strings.Contains(got, "say [redacted]") {
+		t.Errorf("log\n%s", got)
+	}
+}
+
 func TestLimitOfALog(t *testing.T) {
 	const limit = 300 << 10
 	f := newFixture(t, runlog.Limits{Bytes: limit})

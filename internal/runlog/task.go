@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -27,6 +28,7 @@ type Task struct {
 	lost  int64 // bytes that found no room while the log had none
 	ended bool  // the log has reached its limit
 	wrote bool  // something on stdout or stderr
+	said  bool  // something that may have secrets
 
 	// The following belong to the goroutine that writes the log.
 	loaded  bool
@@ -71,7 +73,44 @@ func (w *Writer) Task(execution int64, seq int, redactor Redactor) *Task {
 	if w == nil {
 		return nil
 	}
-	return &Task{writer: w, execution: execution, seq: int64(seq), redactor: redactor}
+	return &Task{writer: w, execution: execution, seq: int64(seq), redactor: once(redactor)}
+}
+
+// once keeps what a Redactor has read. It may be called by several goroutines.
+func once(read Redactor) Redactor {
+	if read == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	var done bool
+	var kept *secret.Redactor
+	return func(ctx context.Context) (*secret.Redactor, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done {
+			return kept, nil
+		}
+		redactor, err := read(ctx)
+		if err == nil {
+			kept, done = redactor, true
+		}
+		return redactor, err
+	}
+}
+
+// LoadSecrets reads the secrets if the task has handed over a text. Where secrets are deleted with the end of the
+// execution, it is called before the outcome of the run is told, which may end it: the Writer comes later. If they
+// cannot be read, the Writer tries again.
+func (t *Task) LoadSecrets(ctx context.Context) {
+	if t == nil || t.redactor == nil {
+		return
+	}
+	t.writer.mu.Lock()
+	said := t.said
+	t.writer.mu.Unlock()
+	if said {
+		_, _ = t.redactor(ctx)
+	}
 }
 
 // Output implements activity.Log.

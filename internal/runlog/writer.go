@@ -153,6 +153,7 @@ func (w *Writer) push(c chunk) {
 		w.logs[l.no] = l
 	}
 	t.wrote = t.wrote || c.kind == chunkOutput
+	t.said = t.said || c.kind == chunkOutput || c.kind == chunkLine
 	if t.lost > 0 {
 		l.lose(t, t.lost, c.at)
 		t.lost = 0

@@ -101,6 +101,7 @@ func (a *activities) perform(ctx context.Context, c call) (outcome, error) {
 	}
 	began := time.Now()
 	result := engine.RunActivity(ctx, a.Log, a.Activities, request)
+	task.LoadSecrets(ctx)
 	task.End(&request, time.Since(began), result.Fault, ctx.Err() != nil)
 	if ctx.Err() != nil {
 		return outcome{}, lostError(ctx)
