@@ -99,8 +99,8 @@ func once(read Redactor) Redactor {
 }
 
 // LoadSecrets reads the secrets if the task has handed over a text. Where secrets are deleted with the end of the
-// execution, it is called before the outcome of the run is told, which may end it: the Writer comes later. If they
-// cannot be read, the Writer tries again.
+// execution, it is called before the engine learns the outcome of the run, which may end it: the Writer comes
+// later. If they cannot be read, the Writer tries again.
 func (t *Task) LoadSecrets(ctx context.Context) {
 	if t == nil || t.redactor == nil {
 		return
