@@ -288,7 +288,7 @@ Feature: Flow directives and scopes
     And the workflow is waiting
     And the event is published:
     """yaml
-    { specversion: '1.0', id: '1', source: /flow, type: com.example.flow.paid, data: { paid: false } }
+    { specversion: '1.0', id: '1', source: /retry-from, type: com.example.flow.paid, data: { paid: false } }
     """
     And the workflow has ended
     Then the workflow should fault with an error like:
@@ -301,7 +301,7 @@ Feature: Flow directives and scopes
     And the workflow is waiting
     And the event is published:
     """yaml
-    { specversion: '1.0', id: '2', source: /flow, type: com.example.flow.paid, data: { paid: true } }
+    { specversion: '1.0', id: '2', source: /retry-from, type: com.example.flow.paid, data: { paid: true } }
     """
     And the workflow has ended
     Then the workflow should complete with output:
