@@ -102,8 +102,8 @@ const batches = createRoute({
   getParentRoute: () => root,
   path: "/batches",
   validateSearch: (search: Record<string, unknown>): { workflow?: string } => {
-    const workflow = text(search["workflow"]);
-    return workflow === undefined ? {} : { workflow };
+    const name = text(search["workflow"]);
+    return name === undefined ? {} : { workflow: name };
   },
   component: lazyRouteComponent(() => import("../routes/batches.tsx")),
 });

@@ -44,6 +44,7 @@ export const batches = {
   state: (name: string, n: number) => `${name} ${formatNumber(n)}`,
   noItems: "Kein Eintrag ist in diesem Zustand.",
   failures: "Fehler",
+  didFail: (n: number) => `${formatNumber(n)} gescheitert`,
   failed: (n: number) => plural(n, "Eintrag", "Einträge"),
   atLeast: "Es kann mehr geben, als angesehen wurden.",
   example: "Beispiel",

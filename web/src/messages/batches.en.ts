@@ -38,6 +38,7 @@ export const batches = {
   state: (name: string, n: number) => `${name} ${formatNumber(n)}`,
   noItems: "No item is in this state.",
   failures: "Failures",
+  didFail: (n: number) => `${formatNumber(n)} failed`,
   failed: (n: number) => plural(n, "item", "items"),
   atLeast: "There may be more than were looked at.",
   example: "Example",

@@ -7,7 +7,6 @@ import { batchesQuestion, newestBatchesQuestion, patchBatches, type Batch } from
 import { useWorkflowNames } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
 import { batchesTexts } from "../messages/batches.ts";
-import { formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
@@ -119,7 +118,8 @@ function Filter({ workflow, wrong, apply }: { workflow: string; wrong: boolean; 
 function Table({ rows, refresh }: { rows: readonly Batch[]; refresh: () => void }) {
   const { current, choose } = useRows(refresh);
   const names = useWorkflowNames(rows.map((row) => row.workflow_id));
-  const { columns, title, one } = batchesTexts();
+  const texts = batchesTexts();
+  const { columns, title, one } = texts;
   return (
     <table className="list" aria-label={title}>
       <thead>
@@ -154,8 +154,8 @@ function Table({ rows, refresh }: { rows: readonly Batch[]; refresh: () => void 
             <td>
               <Progress batch={row} /> <ProgressText batch={row} />
             </td>
-            <td className="number">{formatNumber(row.total)}</td>
-            <td className="number">{row.failed > row.cancelled && formatNumber(row.failed - row.cancelled)}</td>
+            <td className="number">{texts.failed(row.total)}</td>
+            <td className="number">{row.failed > row.cancelled && texts.didFail(row.failed - row.cancelled)}</td>
             <td>
               <When at={row.created_at} />
             </td>

@@ -29,6 +29,8 @@ export function Grid({ batch, state, choose }: Props) {
   const all = useAllItems(batch, seen.from, seen.to, state === undefined);
   const some = useItemsIn(batch, state && phaseOf[state], seen.to);
   const items = state === undefined ? all : some;
+  // Nothing that it returns is kept.
+  // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: items.count,
     getScrollElement: () => pane.current,
