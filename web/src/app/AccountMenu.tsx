@@ -50,6 +50,9 @@ export function AccountMenu({ showKeys }: { showKeys: () => void }) {
         <Link to="/account/api-keys" onClick={() => setOpen(false)}>
           {t().apiKeys.title}
         </Link>
+        <Link to="/account/security" onClick={() => setOpen(false)}>
+          {t().security.title}
+        </Link>
         <Button
           variant="default"
           onClick={() => {

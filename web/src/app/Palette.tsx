@@ -30,6 +30,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
         run: () => void navigate({ to: section.to, search: {} }),
       })),
     { name: texts.goTo(t().apiKeys.title), run: () => void navigate({ to: "/account/api-keys" }) },
+    { name: texts.goTo(t().security.title), run: () => void navigate({ to: "/account/security" }) },
     ...environments
       .filter((name) => name !== environment())
       .map((name) => ({

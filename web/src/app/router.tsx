@@ -124,8 +124,14 @@ const apiKeys = createRoute({
   component: lazyRouteComponent(() => import("../routes/api-keys.tsx")),
 });
 
+const security = createRoute({
+  getParentRoute: () => root,
+  path: "/account/security",
+  component: lazyRouteComponent(() => import("../routes/security.tsx")),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, executions, execution, batches, batch, workflows, workflow, apiKeys]),
+  routeTree: root.addChildren([home, executions, execution, batches, batch, workflows, workflow, apiKeys, security]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,
   defaultPendingComponent: Waiting,

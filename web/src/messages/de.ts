@@ -1,3 +1,4 @@
+import { security } from "./account.de.ts";
 import { execution } from "./execution.de.ts";
 import { formatList, plural } from "./format.ts";
 import type { Messages } from "./index.ts";
@@ -208,6 +209,7 @@ export const de = {
     stored: "Ich habe ihn aufbewahrt",
   },
   execution,
+  security,
   form,
   workflow,
   workflows,

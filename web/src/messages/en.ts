@@ -1,3 +1,4 @@
+import { security } from "./account.en.ts";
 import { execution } from "./execution.en.ts";
 import { formatList, plural } from "./format.ts";
 import { form, workflow, workflows } from "./workflows.en.ts";
@@ -201,6 +202,7 @@ export const en = {
     stored: "I have stored it",
   },
   execution,
+  security,
   form,
   workflow,
   workflows,

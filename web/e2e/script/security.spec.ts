@@ -1,0 +1,79 @@
+import { Authenticator } from "../authenticator.ts";
+import { expect, test } from "../harness.ts";
+import { post } from "../people.ts";
+
+// Passkeys belong to a name, and an address is none.
+const named = (url: string) => url.replace("//127.0.0.1:", "//localhost:");
+
+test("a person sees where they are signed in, and signs out elsewhere", async ({
+  page,
+  server,
+  member,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const elsewhere = async () => {
+    const answer = await post(server, "/session", { email: member.email, password: member.password });
+    return answer.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  };
+  const status = async (cookie: string) =>
+    (await fetch(`${server.url}/api/v1/me`, { headers: { Cookie: cookie } })).status;
+  const [first, second] = [await elsewhere(), await elsewhere()];
+  await signIn(member);
+  await page.goto("/executions");
+  await page.getByRole("button", { name: /^Account of/ }).click();
+  await page.getByRole("link", { name: "Sessions and passkeys" }).click();
+  await expect(page).toHaveURL("/account/security");
+  const rows = page.getByRole("table", { name: "Where you are signed in" }).locator("tbody tr");
+  await expect(rows).toHaveCount(4); // one more from the invitation
+  await expect(rows.filter({ hasText: "this one" })).toHaveCount(1);
+  await expect(page.getByText("This browser makes no passkeys for this address")).toBeVisible();
+  await inspect("security");
+
+  await rows.getByRole("button").first().click();
+  await inspect("security-sign-out");
+  await hand.press("Sign out");
+  await expect(rows).toHaveCount(3);
+  await hand.press("Sign out everywhere else");
+  await hand.press("Sign out");
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("this one");
+  expect([await status(first), await status(second)]).toEqual([401, 401]);
+});
+
+test("a person makes a passkey, gives up once, and removes it", async ({
+  page,
+  server,
+  member,
+  others,
+  hand,
+  inspect,
+}) => {
+  others.push(named(server.url));
+  const authenticator = await Authenticator.of(page);
+  await page.goto(`${named(server.url)}/sign-in?return=/account/security`);
+  await page.getByLabel("E-mail").fill(member.email);
+  await page.getByLabel("Password", { exact: true }).fill(member.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await expect(page.getByText("You have no passkey yet.")).toBeVisible();
+  await hand.press("Add a passkey");
+  await hand.fill("Name", "work laptop");
+  await hand.press("Make the passkey");
+  const row = page.getByRole("row", { name: /work laptop/ });
+  await expect(row).toContainText("never");
+  await inspect("security-passkey");
+
+  await authenticator.reject();
+  await hand.press("Add a passkey");
+  await hand.fill("Name", "another");
+  await hand.press("Make the passkey");
+  await expect(page.getByRole("alert")).toContainText("The browser made no passkey.");
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("another");
+  await inspect("security-refused");
+  await hand.press("Cancel");
+
+  await hand.press("Remove work laptop");
+  await hand.press("Remove");
+  await expect(page.getByText("You have no passkey yet.")).toBeVisible();
+});
