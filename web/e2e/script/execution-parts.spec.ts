@@ -67,6 +67,32 @@ test("a loop of 10,000 passes opens as one row, with the pass that is asked for"
   await expect(page.getByRole("region", { name: "Run of the task" })).toContainText("Refused by Anna");
 });
 
+test("a timeline that is too long to be drawn says so, and shows the newest runs of a selected task", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  inspect,
+}) => {
+  const again = [{ again: { when: "${ .n < 300 }", then: "count" } }, { enough: { then: "last" } }];
+  const workflow = await apply(admin, [
+    { count: { set: { n: "${ (.n // 0) + 1 }" } } },
+    { check: { switch: again } },
+    { last: { set: { reached: "${ .n }" } } },
+  ]);
+  const id = await run(admin, workflow, {}, "60s");
+  await signIn(member);
+  await page.goto(`/executions/${id}`);
+  const cut = page.getByText("Only the first 500 runs of these tasks are drawn together: count, check and last.");
+  await expect(cut).toBeVisible();
+  const inspector = page.getByRole("region", { name: "Run of the task" });
+  await page.getByRole("treeitem", { name: /^last/ }).click();
+  await expect(inspector).toContainText("reached");
+  await page.getByRole("treeitem", { name: /^count/ }).click();
+  await expect(inspector).toContainText("n: 300");
+  await inspect("execution-cut");
+});
+
 test("a page that the server refuses, or is too busy for, says so", async ({
   page,
   admin,

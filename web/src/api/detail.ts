@@ -34,22 +34,28 @@ function page(id: string, runs: Runs, cursor: string | undefined, signal: AbortS
   );
 }
 
+/** Some runs of tasks, in their order, and whether there are more than these. */
+export interface Found {
+  runs: Entry[];
+  more: boolean;
+}
+
 /** Runs of tasks without input and output, up to a number of pages. */
 export const runsQuestion = (id: string, runs: Runs, pages = 5) =>
   queryOptions({
     queryKey: [environment(), "execution", id, "runs", runs, pages],
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Found> => {
       const found: Entry[] = [];
       let cursor: string | undefined;
       for (let asked = 0; asked < pages; asked++) {
         const next = await page(id, runs, cursor, signal);
         found.push(...next.data);
         if (next.cursor === null) {
-          break;
+          return { runs: found, more: false };
         }
         cursor = next.cursor;
       }
-      return found;
+      return { runs: found, more: true };
     },
   });
 

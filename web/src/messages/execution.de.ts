@@ -1,4 +1,4 @@
-import { formatDay, formatNumber, plural } from "./format.ts";
+import { formatDay, formatList, formatNumber, plural } from "./format.ts";
 import type { Messages } from "./index.ts";
 
 export const execution = {
@@ -58,6 +58,10 @@ export const execution = {
     previousFailed: "Voriger Durchgang mit Fehler",
     nextFailed: "Nächster Durchgang mit Fehler",
     moreFailed: "Die ersten 500 Läufe mit Fehler sind markiert.",
+    cut: (tasks: readonly string[]) =>
+      `Von diesen Aufgaben sind zusammen nur die ersten 500 Läufe gezeichnet: ${formatList(tasks.slice(0, 5))}${
+        tasks.length > 5 ? ` und ${formatNumber(tasks.length - 5)} weitere` : ""
+      }. Eine ausgewählte Aufgabe zeigt ihre neuesten.`,
     keys: "Pfeiltasten bewegen und klappen, Enter öffnet, Escape schließt.",
   },
   inspector: {

@@ -1,4 +1,4 @@
-import { formatDay, formatNumber, plural } from "./format.ts";
+import { formatDay, formatList, formatNumber, plural } from "./format.ts";
 
 /** Texts of the page of an execution. */
 export const execution = {
@@ -64,6 +64,10 @@ export const execution = {
     previousFailed: "Previous failed pass",
     nextFailed: "Next failed pass",
     moreFailed: "The first 500 failed runs are marked.",
+    cut: (tasks: readonly string[]) =>
+      `Only the first 500 runs of these tasks are drawn together: ${formatList(tasks.slice(0, 5))}${
+        tasks.length > 5 ? ` and ${formatNumber(tasks.length - 5)} more` : ""
+      }. Select a task to see its newest runs.`,
     keys: "Arrow keys move and fold, Enter opens, Escape closes.",
   },
   inspector: {

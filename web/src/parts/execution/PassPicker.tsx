@@ -23,7 +23,9 @@ export function PassPicker({
 }) {
   const texts = t().execution.timeline;
   const asked = useQuery(runsQuestion(execution, { under: loop.reference, phase: ["faulted"] }));
-  const failed = (asked.data ?? []).flatMap((run) => (run.iterations[0] === undefined ? [] : [run.iterations[0]]));
+  const failed = (asked.data?.runs ?? []).flatMap((run) =>
+    run.iterations[0] === undefined ? [] : [run.iterations[0]],
+  );
   const sorted = [...new Set(failed)].toSorted((a, b) => a - b);
   const before = sorted.findLast((other) => other < pass);
   const after = sorted.find((other) => other > pass);
@@ -81,7 +83,7 @@ export function PassPicker({
         ))}
         <i style={{ left: `${(pass / passes) * 100}%` }} />
       </div>
-      {failed.length >= 500 && <span className="meta">{texts.moreFailed}</span>}
+      {asked.data?.more && <span className="meta">{texts.moreFailed}</span>}
     </div>
   );
 }

@@ -61,7 +61,7 @@ function Loaded({ execution, rows, address, go }: Props) {
   const failing = execution.error ? failingTask(rows, execution.error.instance) : undefined;
   const selected = rows.find((row) => row.reference === address.task) ?? (address.task === "/" ? undefined : failing);
   const passes = usePasses(rows, selected, address);
-  const { runs, error } = useEntries(execution.id, rows, seen, passes);
+  const { runs, cut, error } = useEntries(execution.id, rows, seen, passes, selected);
   const scale = useScale(execution, rows, runs, collapse);
   const select = (row: TaskRow) => go({ task: row.reference, seq: undefined });
   return (
@@ -86,7 +86,8 @@ function Loaded({ execution, rows, address, go }: Props) {
             {texts.collapse}
           </label>
         </div>
-        {error !== undefined && <Failure error={error} />}
+        {error !== undefined && error !== null && <Failure error={error} />}
+        {cut.length > 0 && <p className="complaint">{texts.cut(cut.map((row) => row.name))}</p>}
         {rows
           .filter((row) => passes.has(row.reference))
           .map((row) => (
