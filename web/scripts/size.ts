@@ -11,7 +11,7 @@ interface Chunk {
 }
 
 /** What browsers should have to load at most, in thousands of bytes, packed with gzip. */
-const limits = { entry: 185, route: 200, css: 25 };
+const limits = { entry: 185, route: 200, graph: 80, css: 25 };
 
 /** Stops the build when the bundle that pack has left is too large. */
 export function size(): Plugin {
@@ -43,6 +43,9 @@ export function size(): Plugin {
             rows.push({ what: `the entry and ${name}`, kb, limit: limits.route });
           }
         }
+        const before = new Set([...first, ...scripts(manifest, "src/routes/execution.tsx")]);
+        const more = [...scripts(manifest, "src/parts/execution/Graph.tsx")].filter((file) => !before.has(file));
+        rows.push({ what: "the graph", kb: await kilobytes(more), limit: limits.graph });
         for (const { what, kb, limit } of rows) {
           const text = `${what} has ${kb.toFixed(1)} of ${limit} KB`;
           if (kb > limit) {

@@ -5,6 +5,7 @@ import type { Execution } from "./executions.ts";
 import { queries, question } from "./query.ts";
 
 export type Task = Schemas["TaskProgress"];
+export type Graph = Schemas["Graph"];
 export type Entry = Schemas["TimelineEntry"];
 export type LogLine = Schemas["LogLine"];
 export type Level = LogLine["level"];
@@ -17,6 +18,18 @@ export const progressQuestion = (id: string) =>
   question(["execution", id, "progress"], (signal) =>
     client.GET("/executions/{executionId}/progress", { params: at(id), signal }),
   );
+
+/** The tasks of an execution and how they follow each other. A definition that runs does not change. */
+export const graphQuestion = (id: string) =>
+  queryOptions({
+    // Not under "execution": what happens in it changes the states, which come from E/progress, and not the graph.
+    queryKey: [environment(), "graph", id],
+    // The server has other forms of it too, which are not asked for.
+    queryFn: async ({ signal }) =>
+      (await answer(client.GET("/executions/{executionId}/graph", { params: at(id), signal }))) as Graph,
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
 
 /** Which runs of tasks are asked for. */
 export interface Runs {

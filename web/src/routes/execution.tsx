@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { environment } from "../api/environment.ts";
 import { executionQuestion, type Execution as Row } from "../api/executions.ts";
 import { every } from "../api/query.ts";
@@ -19,6 +19,8 @@ import { StateMark } from "../parts/StateMark.tsx";
 import { Took } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/execution.css";
+
+const Graph = lazy(() => import("../parts/execution/Graph.tsx"));
 
 const route = getRouteApi("/executions/$id");
 const final = (row: Row | undefined) => row !== undefined && isFinal(stateOf(row));
@@ -144,6 +146,11 @@ function Parts({ execution, address, go }: { execution: Row; address: Address; g
         ))}
       </nav>
       {shown === "timeline" && <Timeline execution={execution} address={address} go={go} />}
+      {shown === "graph" && (
+        <Suspense fallback={<Waiting />}>
+          <Graph execution={execution} address={address} go={go} />
+        </Suspense>
+      )}
       {shown === "io" && <InputOutput execution={execution} />}
       {shown === "log" && <LogView execution={execution} />}
       {shown === "files" && <Files execution={execution} />}

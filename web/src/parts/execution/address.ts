@@ -1,5 +1,5 @@
 /** What the page of an execution shows, as its address says it. */
-export const tabs = ["timeline", "io", "log", "files", "about"] as const;
+export const tabs = ["timeline", "graph", "io", "log", "files", "about"] as const;
 export type Tab = (typeof tabs)[number];
 
 export interface Address {
@@ -12,6 +12,8 @@ export interface Address {
   /** Which pass of the loop around the task is shown, from 0. */
   pass?: string;
   show?: "failed" | "active";
+  /** How the graph is shown. Missing: as an outline where there is little room. */
+  view?: "picture" | "outline";
 }
 
 const number = (value: unknown) => (typeof value === "string" && /^\d{1,9}$/.test(value) ? value : undefined);
@@ -21,12 +23,14 @@ export function readAddress(search: Record<string, unknown>): Address {
   const task = typeof search["task"] === "string" && search["task"].startsWith("/") ? search["task"] : undefined;
   const [seq, pass] = [number(search["seq"]), number(search["pass"])];
   const show = (["failed", "active"] as const).find((known) => known === search["show"]);
+  const view = (["picture", "outline"] as const).find((known) => known === search["view"]);
   return {
     ...(tab !== undefined && tab !== "timeline" && { tab }),
     ...(task !== undefined && { task }),
     ...(seq !== undefined && { seq }),
     ...(pass !== undefined && { pass }),
     ...(show !== undefined && { show }),
+    ...(view !== undefined && { view }),
   };
 }
 
