@@ -111,3 +111,27 @@ test("a session that ends takes nothing away", async ({ page, context, member, s
   const found = watch.take();
   expect(found.filter((line) => !line.startsWith("401 for "))).toEqual([]);
 });
+
+test("a link to the other environment that is only pointed at changes nothing", async ({
+  page,
+  admin,
+  member,
+  signIn,
+}) => {
+  const workflow = await apply(admin, greets);
+  await run(admin, workflow, { name: "Ada" });
+  await signIn(member);
+  await page.goto(`/executions?filter=workflow:${workflow.name}`);
+  await expect(rows(page)).toHaveCount(1);
+  const other = page.getByRole("navigation", { name: "Environment" }).getByRole("link", { name: "test" });
+  await other.hover();
+  await other.focus();
+  await page.evaluate(() => new Promise((over) => setTimeout(over, 300))); // the router waits 50 ms before it loads
+  const asked = page.waitForRequest((request) => request.url().includes("/api/v1/executions"));
+  await page.getByRole("heading", { name: "Executions" }).click();
+  await page.keyboard.press("r");
+  expect((await asked).headers()["chargehand-environment"]).toBe("live");
+  await other.click();
+  await expect(page).toHaveURL(/env=test/);
+  await expect(rows(page)).toHaveCount(0);
+});

@@ -29,7 +29,12 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const root = createRootRoute({
   validateSearch: (search: Record<string, unknown>): Search => (search["env"] === "test" ? { env: "test" } : {}),
   search: { middlewares: [retainSearchParams(["env"])] },
-  beforeLoad: ({ search }) => setEnvironment(search.env ?? "live"),
+  // A link that is pointed at is loaded beforehand: the page that is shown stays in its environment.
+  beforeLoad: ({ search, preload }) => {
+    if (!preload) {
+      setEnvironment(search.env ?? "live");
+    }
+  },
   loader: async () => {
     try {
       return await queries.ensureQueryData(meQuestion());
