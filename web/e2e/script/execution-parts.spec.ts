@@ -90,6 +90,7 @@ test("a timeline that is too long to be drawn says so, and shows the newest runs
   await expect(inspector).toContainText("reached");
   await page.getByRole("treeitem", { name: /^count/ }).click();
   await expect(inspector).toContainText("n: 300");
+  await expect(inspector.getByRole("button", { name: "run 300", exact: true })).toHaveAttribute("aria-pressed", "true");
   await inspect("execution-cut");
 });
 

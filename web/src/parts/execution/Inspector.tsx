@@ -17,7 +17,7 @@ import { StateMark } from "../StateMark.tsx";
 import { Took, When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { LogView } from "./LogView.tsx";
-import { stateOfTask, topTask, type TaskRow } from "./model.ts";
+import { countRuns, stateOfTask, topTask, type TaskRow } from "./model.ts";
 
 const Retry = lazy(() => import("./Retry.tsx"));
 
@@ -43,6 +43,8 @@ export function Inspector({
   const texts = t().execution.inspector;
   const shown = seq ?? (runs.findLast((run) => run.phase === "faulted") ?? runs.at(-1))?.seq;
   const newest = runs.slice(-mostRuns);
+  // Of a task that has run very often there are only the newest runs; of one in a loop those of a pass.
+  const before = task.loop ? 0 : Math.max(0, countRuns(task) - runs.length);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key === "Escape" && !typing(event)) {
@@ -70,7 +72,9 @@ export function Inspector({
               aria-pressed={run.seq === shown}
               onClick={() => choose(run.seq)}
             >
-              {run.attempt > 1 || task.attempts > 1 ? texts.attempt(run.attempt) : texts.run(runs.indexOf(run) + 1)}
+              {run.attempt > 1 || task.attempts > 1
+                ? texts.attempt(run.attempt)
+                : texts.run(before + runs.indexOf(run) + 1)}
             </Button>
           ))}
         </div>
