@@ -27,5 +27,5 @@ export const security = {
   refused: "The browser made no passkey. Nothing has changed.",
   remove: "Remove",
   removeTitle: (name: string) => `Remove ${name}`,
-  removeHelp: "Nobody signs in with it from now on. This cannot be undone.",
+  removeHelp: "It opens no session from now on. This cannot be undone.",
 };

@@ -90,7 +90,7 @@ export const form = {
   asJson: "Write it as JSON",
   asForm: "Back to the form",
   notForm: "The form cannot show this: it is not JSON, or has something that the form has no field for.",
-  wrongCount: (n: number) => `${plural(n, "field needs", "fields need")} another look.`,
+  wrongCount: (n: number) => `${plural(n, "field is", "fields are")} not right yet.`,
   wrong: {
     missing: "Fill this in.",
     number: "This is no number.",

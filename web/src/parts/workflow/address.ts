@@ -11,7 +11,7 @@ export const scopes: Record<Tab, string> = {
 };
 
 export interface Address {
-  /** Missing: the definition, or the form for who may not see that. */
+  /** Missing: the definition, or the form where the person may not see that. */
   tab?: Tab;
   /** Missing: the version that is started. */
   version?: string;
