@@ -62,15 +62,18 @@ export class Hand {
     await this.#page.keyboard.press("Enter");
   }
 
-  /** Moves the focus with Tab to an element. It can be seen at every stop on the way. */
+  /**
+   * Moves the focus with Tab to an element, and back where a long list is in the way. It can be seen at every stop on
+   * the way.
+   */
   async #reach(target: Locator): Promise<void> {
     await expect(target).toBeVisible();
-    for (let stops = 0; stops < 50; stops++) {
+    for (let stops = 0; stops < 150; stops++) {
       if (await target.evaluate((element) => element === document.activeElement)) {
         await expectVisibleFocus(this.#page);
         return;
       }
-      await this.#page.keyboard.press("Tab");
+      await this.#page.keyboard.press(stops < 50 ? "Tab" : "Shift+Tab");
       await expectVisibleFocus(this.#page);
     }
     throw new Error(`Tab does not reach ${target.toString()}`);

@@ -15,7 +15,8 @@ export async function apply(
   more: { document?: object; input?: object } = {},
 ): Promise<Workflow> {
   workflows++;
-  const own = { dsl: "1.0.3", namespace: `ui-${process.pid}`, name: `flow-${workflows}`, version: "1.0.0" };
+  const name = `flow-${workflows}x`; // no name is the beginning of another one
+  const own = { dsl: "1.0.3", namespace: `ui-${process.pid}`, name, version: "1.0.0" };
   const document = { ...own, ...more.document };
   const applied = await admin.call<{ id: string }>("POST", "/workflows", { ...more, document, do: tasks });
   return { name: `${document.namespace}/${document.name}`, id: applied.id };
