@@ -84,6 +84,14 @@ test("a long batch: the last row is as near as the first, and it is cancelled", 
   expect(await items.count()).toBeLessThanOrEqual(60);
   await inspect("batch-running");
 
+  // Arrow keys move among the items; for Tab the whole grid is one stop.
+  await grid.getByRole("rowgroup", { name: "Items of the batch" }).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await expect(items.locator("a:focus")).toHaveCount(1);
+  await page.keyboard.press("Tab");
+  await expect(items.locator("a:focus")).toHaveCount(0);
+
   await hand.press("Cancel");
   await hand.fill("Reason", "Wrong file");
   await inspect("batch-cancel");

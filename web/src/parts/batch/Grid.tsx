@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { Batch, Item } from "../../api/batches.ts";
 import { useAllItems, useItemsIn } from "../../api/items.ts";
 import { batchesTexts } from "../../messages/batches.ts";
@@ -69,8 +69,8 @@ export function Grid({ batch, state, choose }: Props) {
         <div className="grid" role="table" aria-label={texts.grid} aria-rowcount={items.count + 1}>
           <Head />
           {/* It scrolls, so that keys must reach it. */}
-          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-          <div ref={pane} className="grid-pane" role="rowgroup" tabIndex={0} aria-label={texts.grid}>
+          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-noninteractive-element-interactions */}
+          <div ref={pane} className="grid-pane" role="rowgroup" tabIndex={0} aria-label={texts.grid} onKeyDown={step}>
             <div style={{ height: virtual.getTotalSize() }} role="presentation">
               {rows.map(({ index, start }) => (
                 <Row key={index} place={index} top={start} item={items.at(index)} />
@@ -81,6 +81,26 @@ export function Grid({ batch, state, choose }: Props) {
       )}
     </>
   );
+}
+
+/** Arrow keys move among the items: with Tab, a person would never come to the end of a long list. */
+function step(event: KeyboardEvent<HTMLDivElement>) {
+  const pane = event.currentTarget;
+  if (event.key === "Escape") {
+    pane.focus();
+  }
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") {
+    return;
+  }
+  event.preventDefault();
+  const links = [...pane.querySelectorAll("a")];
+  const at = links.findIndex((link) => link === document.activeElement);
+  const top = pane.getBoundingClientRect().top;
+  const next =
+    at === -1
+      ? links.find((link) => link.getBoundingClientRect().top >= top)
+      : links[at + (event.key === "ArrowDown" ? 1 : -1)];
+  next?.focus();
 }
 
 function Head() {
@@ -114,7 +134,7 @@ function Row({ place, top, item }: { place: number; top: number; item: Item | un
       </span>
       <span role="cell" className="grid-item">
         {item && (
-          <Link to="/executions/$id" params={{ id: item.execution_id }} preload={false}>
+          <Link to="/executions/$id" params={{ id: item.execution_id }} preload={false} tabIndex={-1}>
             {item.item_id ?? item.execution_id.slice(-8)}
           </Link>
         )}
