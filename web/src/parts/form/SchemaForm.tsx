@@ -110,7 +110,10 @@ function GroupField(props: FieldProps) {
           <Button
             variant="default"
             aria-label={texts.addTo(field.title)}
-            onClick={() => change({ ...draft, entries: [...draft.entries, entry(startOf(items))] })}
+            onClick={({ currentTarget: button }) => {
+              change({ ...draft, entries: [...draft.entries, entry(startOf(items))] });
+              requestAnimationFrame(() => button.scrollIntoView({ block: "nearest" })); // the entry moves it down
+            }}
           >
             {texts.add}
           </Button>
