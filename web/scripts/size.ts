@@ -31,11 +31,12 @@ export function size(): Plugin {
           const sizes = await Promise.all([...files].map(async (file) => (await stat(join(dist, `${file}.gz`))).size));
           return sizes.reduce((sum, length) => sum + length, 0) / 1000;
         };
-        const [entry = "", chunk] = Object.entries(manifest).find(([, c]) => c.isEntry) ?? [];
+        const [entry = ""] = Object.entries(manifest).find(([, c]) => c.isEntry) ?? [];
         const first = scripts(manifest, entry);
+        const styles = Object.values(manifest).flatMap((c) => (first.has(c.file) ? (c.css ?? []) : []));
         const rows = [
           { what: "the entry", kb: await kilobytes(first), limit: limits.entry },
-          { what: "the styles of the entry", kb: await kilobytes(chunk?.css ?? []), limit: limits.css },
+          { what: "the styles of the entry", kb: await kilobytes(new Set(styles)), limit: limits.css },
         ];
         for (const name of Object.keys(manifest)) {
           if (manifest[name]?.isDynamicEntry && name.startsWith("src/routes/")) {

@@ -6,14 +6,14 @@ import { useLostSince } from "../api/connection.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { useSessionEnded } from "../api/session.ts";
 import { formatClock } from "../messages/format.ts";
-import { t } from "../messages/index.ts";
+import { t, withTexts } from "../messages/index.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import { useKeys } from "./keys.ts";
 import { sections } from "./sections.ts";
 
-const Palette = lazy(() => import("./Palette.tsx"));
-const KeyHelp = lazy(() => import("./KeyHelp.tsx"));
-const SessionEnded = lazy(() => import("./SessionEnded.tsx"));
+const Palette = lazy(() => withTexts(import("./Palette.tsx")));
+const KeyHelp = lazy(() => withTexts(import("./KeyHelp.tsx")));
+const SessionEnded = lazy(() => withTexts(import("./SessionEnded.tsx")));
 
 /** What is around every page: sections, environment, search, account. */
 export function Frame() {
@@ -47,7 +47,7 @@ export function Frame() {
         <EnvironmentSwitch />
         <button type="button" className="finder" onClick={() => setDialog("palette")}>
           <IconSearch aria-hidden size={14} />
-          <span>{t().palette.open}</span>
+          <span>{t().nav.search}</span>
           <kbd>Ctrl K</kbd>
         </button>
         <AccountMenu showKeys={() => setDialog("keys")} />

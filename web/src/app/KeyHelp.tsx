@@ -1,13 +1,13 @@
 import { Checkbox } from "@mantine/core";
 import "@mantine/core/styles/Checkbox.css";
 import { Fragment, useState } from "react";
-import { t } from "../messages/index.ts";
+import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { keysAreOn, switchKeys } from "../parts/keys.ts";
 import { sections } from "./sections.ts";
 
 export default function KeyHelp({ close }: { close: () => void }) {
-  const texts = t().keys;
+  const texts = shellTexts().keys;
   const [on, setOn] = useState(keysAreOn);
   const everywhere: [string, string][] = [
     ["?", texts.help],

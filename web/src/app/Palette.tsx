@@ -4,6 +4,7 @@ import { useId, useState, type KeyboardEvent } from "react";
 import { environment } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { languages, setLanguage, t } from "../messages/index.ts";
+import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { sections } from "./sections.ts";
 import { signOut } from "./signOut.ts";
@@ -21,7 +22,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
   const may = useMay();
   const { environments } = useMe();
   const { setColorScheme } = useMantineColorScheme();
-  const texts = t().palette;
+  const texts = shellTexts().palette;
   const fixed: Command[] = [
     ...sections
       .filter((section) => section.scopes.some(may))
@@ -29,8 +30,8 @@ function useCommands(text: string, showKeys: () => void): Command[] {
         name: texts.goTo(section.name()),
         run: () => void navigate({ to: section.to, search: {} }),
       })),
-    { name: texts.goTo(t().apiKeys.title), run: () => void navigate({ to: "/account/api-keys" }) },
-    { name: texts.goTo(t().security.title), run: () => void navigate({ to: "/account/security" }) },
+    { name: texts.goTo(t().nav.apiKeys), run: () => void navigate({ to: "/account/api-keys" }) },
+    { name: texts.goTo(t().nav.security), run: () => void navigate({ to: "/account/security" }) },
     ...environments
       .filter((name) => name !== environment())
       .map((name) => ({
@@ -38,11 +39,11 @@ function useCommands(text: string, showKeys: () => void): Command[] {
         run: () => void navigate({ to: "/", search: { env: name === "test" ? "test" : undefined } as never }),
       })),
     ...(["auto", "light", "dark"] as const).map((name) => ({
-      name: texts.theme(t().account.themes[name]),
+      name: texts.theme(shellTexts().account.themes[name]),
       run: () => setColorScheme(name),
     })),
     ...languages.map((name) => ({
-      name: texts.language(t().account.languages[name]),
+      name: texts.language(shellTexts().account.languages[name]),
       run: () => void setLanguage(name, true),
     })),
     { name: texts.keys, run: showKeys },
@@ -81,13 +82,13 @@ export default function Palette({ close, showKeys }: { close: () => void; showKe
     }
   };
   return (
-    <Dialog title={t().palette.title} close={close}>
+    <Dialog title={shellTexts().palette.title} close={close}>
       <TextInput
         data-autofocus
         size="sm"
         role="combobox"
-        aria-label={t().palette.field}
-        placeholder={t().palette.field}
+        aria-label={shellTexts().palette.field}
+        placeholder={shellTexts().palette.field}
         aria-expanded
         aria-controls={id}
         aria-activedescendant={commands.length > 0 ? `${id}-${chosen}` : undefined}
@@ -98,7 +99,7 @@ export default function Palette({ close, showKeys }: { close: () => void; showKe
         }}
         onKeyDown={press}
       />
-      <div id={id} role="listbox" aria-label={t().palette.title} className="options">
+      <div id={id} role="listbox" aria-label={shellTexts().palette.title} className="options">
         {commands.map((command, i) => (
           // The field has the focus and the keys.
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events

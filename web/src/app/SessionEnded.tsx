@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { meQuestion } from "../api/me.ts";
 import { queries } from "../api/query.ts";
 import { sessionBegan } from "../api/session.ts";
-import { t } from "../messages/index.ts";
+import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 
 /** Continues when there is a session again. */
@@ -19,7 +19,7 @@ async function look(): Promise<void> {
 
 /** Lies over the page until the person has signed in again, so that nothing that was typed is lost. */
 export default function SessionEnded() {
-  const texts = t().session;
+  const texts = shellTexts().session;
   useEffect(() => {
     const again = () => void look();
     addEventListener("focus", again);

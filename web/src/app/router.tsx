@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from "@tanstack/react-router";
+import type { ComponentType } from "react";
 import { setEnvironment, type Environment } from "../api/environment.ts";
 import { meQuestion } from "../api/me.ts";
 import { spans, type Span } from "../api/overview.ts";
@@ -12,6 +13,7 @@ import { Problem } from "../api/problem.ts";
 import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
 import type { WorkflowFilter } from "../api/workflows.ts";
+import { withTexts } from "../messages/index.ts";
 import { readAddress } from "../parts/execution/address.ts";
 import { itemStates, type ItemState } from "../parts/state.ts";
 import { Waiting } from "../parts/Waiting.tsx";
@@ -23,6 +25,9 @@ import { Missing, Wrong } from "./Plain.tsx";
 interface Search {
   env?: Environment | undefined;
 }
+
+/** The component of a screen, which comes with its texts when it is opened. */
+const screen = (load: () => Promise<{ default: ComponentType }>) => lazyRouteComponent(() => withTexts(load()));
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 
@@ -59,7 +64,7 @@ const home = createRoute({
     const span = text(search["span"]);
     return span !== undefined && span in spans ? { span: span as Span } : {};
   },
-  component: lazyRouteComponent(() => import("../routes/overview.tsx")),
+  component: screen(() => import("../routes/overview.tsx")),
 });
 
 const executions = createRoute({
@@ -69,14 +74,14 @@ const executions = createRoute({
     const filter = text(search["filter"]);
     return filter === undefined ? {} : { filter };
   },
-  component: lazyRouteComponent(() => import("../routes/executions.tsx")),
+  component: screen(() => import("../routes/executions.tsx")),
 });
 
 const execution = createRoute({
   getParentRoute: () => root,
   path: "/executions/$id",
   validateSearch: readAddress,
-  component: lazyRouteComponent(() => import("../routes/execution.tsx")),
+  component: screen(() => import("../routes/execution.tsx")),
 });
 
 const workflows = createRoute({
@@ -93,14 +98,14 @@ const workflows = createRoute({
     const { drafts } = search;
     return drafts === "true" || drafts === "false" ? { ...filter, drafts } : filter;
   },
-  component: lazyRouteComponent(() => import("../routes/workflows.tsx")),
+  component: screen(() => import("../routes/workflows.tsx")),
 });
 
 const workflow = createRoute({
   getParentRoute: () => root,
   path: "/workflows/$namespace/$name",
   validateSearch: readWorkflowAddress,
-  component: lazyRouteComponent(() => import("../routes/workflow.tsx")),
+  component: screen(() => import("../routes/workflow.tsx")),
 });
 
 const batches = createRoute({
@@ -110,7 +115,7 @@ const batches = createRoute({
     const name = text(search["workflow"]);
     return name === undefined ? {} : { workflow: name };
   },
-  component: lazyRouteComponent(() => import("../routes/batches.tsx")),
+  component: screen(() => import("../routes/batches.tsx")),
 });
 
 const batch = createRoute({
@@ -120,19 +125,19 @@ const batch = createRoute({
     const state = itemStates.find((name) => name === search["state"]);
     return state === undefined ? {} : { state };
   },
-  component: lazyRouteComponent(() => import("../routes/batch.tsx")),
+  component: screen(() => import("../routes/batch.tsx")),
 });
 
 const apiKeys = createRoute({
   getParentRoute: () => root,
   path: "/account/api-keys",
-  component: lazyRouteComponent(() => import("../routes/api-keys.tsx")),
+  component: screen(() => import("../routes/api-keys.tsx")),
 });
 
 const security = createRoute({
   getParentRoute: () => root,
   path: "/account/security",
-  component: lazyRouteComponent(() => import("../routes/security.tsx")),
+  component: screen(() => import("../routes/security.tsx")),
 });
 
 export const router = createRouter({

@@ -44,7 +44,6 @@ export const theme = createTheme({
     PasswordInput: { defaultProps: { size: "xs" } },
     NativeSelect: { defaultProps: { size: "xs" } },
     Modal: { defaultProps: { transitionProps: { duration: 0 } } },
-    Popover: { defaultProps: { transitionProps: { duration: 0 } } },
   },
 });
 

@@ -1,5 +1,6 @@
+import { plural } from "./format.ts";
+
 export const security = {
-  title: "Sessions and passkeys",
   sessions: "Where you are signed in",
   here: "this one",
   browser: "Browser",
@@ -28,4 +29,46 @@ export const security = {
   remove: "Remove",
   removeTitle: (name: string) => `Remove ${name}`,
   removeHelp: "It opens no session from now on. This cannot be undone.",
+};
+
+export const verify = {
+  text: "Your sign-in is older than 10 minutes. Confirm that it is you.",
+  password: "Your password",
+  show: "Show the password",
+  otherwise: "Sign in with a passkey or an identity provider instead",
+};
+
+export const apiKeys = {
+  about: "Programs use a key to act in your name. A key can do no more than you can.",
+  empty: "You have no API key yet.",
+  create: "New key",
+  make: "Make the key",
+  name: "Name",
+  nameHelp: "What uses it, such as nightly import",
+  key: "Key",
+  scopes: "May do",
+  used: "Last used",
+  expires: "Expires",
+  never: "never",
+  preset: "What it may do",
+  presetHelp: "Beyond what you may do yourself, it can do nothing.",
+  presets: {
+    run: "run: start workflows and read their results",
+    observe: "observe: read everything, change nothing",
+    operate: "operate: run, cancel, retry, answer tasks",
+    deploy: "deploy: apply and publish workflows",
+    all: "all: everything that you may do",
+  },
+  days: (n: number) => `in ${plural(n, "day", "days")}`,
+  rotate: "Rotate",
+  rotateTitle: (name: string) => `Rotate ${name}`,
+  rotateHelp: "You get a new key in its place. The old one works for 24 hours more, so that programs can change over.",
+  revoke: "Revoke",
+  revokeTitle: (name: string) => `Revoke ${name}`,
+  revokeHelp: "Programs that use this key are refused from now on. This cannot be undone.",
+  madeTitle: "This is your key",
+  once: "It is shown this once. Keep it where programs read it from.",
+  variable: "Environment variable",
+  tryIt: "Use it:",
+  stored: "I have stored it",
 };

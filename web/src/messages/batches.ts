@@ -1,6 +1,4 @@
-import { batches as de } from "./batches.de.ts";
-import { batches as en } from "./batches.en.ts";
-import { currentLanguage } from "./index.ts";
+import { screenTexts } from "./index.ts";
+import { batches } from "./batches.en.ts";
 
-/** Texts that only screens with them load, in the language of the person. */
-export const batchesTexts = (): typeof en => (currentLanguage() === "de" ? de : en);
+export const batchesTexts = screenTexts(batches, async () => (await import("./batches.de.ts")).batches);

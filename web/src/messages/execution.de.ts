@@ -1,5 +1,5 @@
 import { formatDay, formatList, formatNumber, plural } from "./format.ts";
-import type { Messages } from "./index.ts";
+import type { execution as en } from "./execution.en.ts";
 
 export const execution = {
   title: (id: string) => `Ausführung ${id}`,
@@ -36,7 +36,6 @@ export const execution = {
   origins: { workflow: "im Ablauf ausgelöst", system: "vom Server" },
   noFiles: "Sie hat keine Dateien erzeugt.",
   file: { name: "Name", type: "Art", size: "Größe", expires: "Läuft ab", download: (name: string) => `${name} laden` },
-  bytes: (n: number) => plural(n, "Byte", "Bytes"),
 
   timeline: {
     name: "Aufgaben",
@@ -144,4 +143,4 @@ export const execution = {
     notJson: (why: string) => `Das ist kein JSON: ${why}`,
     retrySend: "Wiederholung starten",
   },
-} satisfies Messages["execution"];
+} satisfies typeof en;

@@ -42,7 +42,6 @@ export const execution = {
     expires: "Expires",
     download: (name: string) => `Download ${name}`,
   },
-  bytes: (n: number) => plural(n, "byte", "bytes"),
 
   timeline: {
     name: "Tasks",

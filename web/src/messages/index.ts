@@ -8,7 +8,7 @@ let texts: Messages = en;
 let language: Language = "en";
 let locale = "en";
 
-/** The texts in the language of the person. */
+/** The texts that every page needs, in the language of the person. */
 export const t = (): Messages => texts;
 export const currentLanguage = (): Language => language;
 
@@ -23,6 +23,32 @@ export function preferredLanguage(): Language {
   return languages.find((known) => known === wanted) ?? "en";
 }
 
+/** Loads what has come in English in another language. */
+const translations = new Set<() => Promise<void>>();
+
+/**
+ * Texts that come with the screens which use them: English with the script of the screen, another language when it is
+ * chosen. What loads such a screen does so by `withTexts`.
+ */
+export function screenTexts<T>(english: T, loadGerman: () => Promise<T>): () => T {
+  let german: T | undefined;
+  translations.add(async () => {
+    german ??= await loadGerman();
+  });
+  return () => (language === "de" && german !== undefined ? german : english);
+}
+
+const translate = () => Promise.all([...translations].map((load) => load()));
+
+/** Waits for a script, and for the texts that it shows. */
+export async function withTexts<T>(loading: Promise<T>): Promise<T> {
+  const loaded = await loading;
+  if (language !== "en") {
+    await translate();
+  }
+  return loaded;
+}
+
 const listeners = new Set<() => void>();
 
 /** Calls back when the language has changed, until the function that it returns is called. */
@@ -33,7 +59,7 @@ export function onLanguage(listener: () => void): () => void {
 
 /** Loads the texts of a language. */
 export async function setLanguage(next: Language, keep = false): Promise<void> {
-  texts = next === "de" ? (await import("./de.ts")).de : en;
+  texts = next === "de" ? (await Promise.all([import("./de.ts"), translate()]))[0].de : en;
   language = next;
   locale = navigator.languages.find((known) => known.split("-")[0] === next) ?? next;
   document.documentElement.lang = next;

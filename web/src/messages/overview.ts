@@ -1,6 +1,4 @@
-import { overview as de } from "./overview.de.ts";
-import { overview as en } from "./overview.en.ts";
-import { currentLanguage } from "./index.ts";
+import { screenTexts } from "./index.ts";
+import { overview } from "./overview.en.ts";
 
-/** Texts that only screens with them load, in the language of the person. */
-export const overviewTexts = (): typeof en => (currentLanguage() === "de" ? de : en);
+export const overviewTexts = screenTexts(overview, async () => (await import("./overview.de.ts")).overview);

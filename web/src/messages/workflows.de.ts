@@ -25,8 +25,6 @@ export const workflows = {
   tag: "Tag",
   drafts: "Entwürfe",
   draftChoices: { usual: "wie hier üblich", true: "auch Entwürfe", false: "keine Entwürfe" },
-  apply: "Anwenden",
-  clear: "Filter entfernen",
   newer: (n: number) => `${formatNumber(n)} neu`,
   newerHelp: "Die neuen Workflows zeigen",
   onlyTag: (tag: string) => `Nur Workflows mit dem Tag ${tag}`,

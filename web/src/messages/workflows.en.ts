@@ -25,8 +25,6 @@ export const workflows = {
   tag: "Tag",
   drafts: "Drafts",
   draftChoices: { usual: "as usual here", true: "also drafts", false: "no drafts" },
-  apply: "Apply",
-  clear: "Clear the filters",
   newer: (n: number) => `${formatNumber(n)} new`,
   newerHelp: "Show the new workflows",
   onlyTag: (tag: string) => `Only workflows with the tag ${tag}`,

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from "react";
 import { verifySession } from "../api/keys.ts";
 import { Problem } from "../api/problem.ts";
 import { t } from "../messages/index.ts";
+import { verifyTexts } from "../messages/account.ts";
 import { Dialog } from "./Dialog.tsx";
 import { Failure } from "./Notice.tsx";
 
@@ -58,17 +59,17 @@ export function Ask({
         {error !== undefined && !stale && <Failure error={error} />}
         {verifying && (
           <>
-            <p>{t().verify.text}</p>
+            <p>{verifyTexts().text}</p>
             <PasswordInput
-              label={t().verify.password}
+              label={verifyTexts().password}
               autoComplete="current-password"
               required
               withAsterisk={false}
               value={password}
               onChange={(event) => setPassword(event.currentTarget.value)}
-              visibilityToggleButtonProps={{ "aria-label": t().verify.show }}
+              visibilityToggleButtonProps={{ "aria-label": verifyTexts().show }}
             />
-            <a href="/sign-in">{t().verify.otherwise}</a>
+            <a href="/sign-in">{verifyTexts().otherwise}</a>
           </>
         )}
         <div className="row">

@@ -48,7 +48,7 @@ export function ExecutionRow({
       <td>
         <span className="id">
           <code>{shortId(execution.id)}</code>
-          <Copy text={execution.id} what={t().executions.columns.id} />
+          <Copy text={execution.id} what={t().list.id} />
         </span>
       </td>
     </tr>

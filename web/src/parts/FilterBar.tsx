@@ -1,6 +1,7 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { t } from "../messages/index.ts";
+import { executionsTexts } from "../messages/executions.ts";
 import { keys, parse, print, withOnly, type Complaint, type Key } from "./filter.ts";
 import { states } from "./state.ts";
 
@@ -16,7 +17,7 @@ export function FilterBar({
   complaints: readonly Complaint[];
   apply: (filter: string) => void;
 }) {
-  const texts = t().executions;
+  const texts = executionsTexts();
   const [text, setText] = useState(filter);
   const terms = parse(filter);
   const only = (key: Key) => {
@@ -65,11 +66,11 @@ export function FilterBar({
           ]}
         />
         <Button type="submit" variant="default">
-          {texts.apply}
+          {t().list.apply}
         </Button>
         {filter !== "" && (
           <Button variant="subtle" onClick={() => apply("")}>
-            {texts.clear}
+            {t().list.clear}
           </Button>
         )}
       </form>
@@ -84,7 +85,7 @@ export function FilterBar({
 }
 
 function say(complaint: Complaint): string {
-  const texts = t().executions.wrong;
+  const texts = executionsTexts().wrong;
   if (complaint.kind === "person") {
     return texts.person;
   }

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { t } from "../messages/index.ts";
+import { executionTexts } from "../messages/execution.ts";
 import { Copy } from "./Copy.tsx";
 
 const step = 100;
@@ -28,7 +28,7 @@ function Node({ label, value, open = false }: { label?: string; value: unknown; 
       </div>
     );
   }
-  const many = Array.isArray(value) ? t().execution.json.items : t().execution.json.keys;
+  const many = Array.isArray(value) ? executionTexts().json.items : executionTexts().json.keys;
   const length = Array.isArray(value) ? value.length : Object.keys(value).length;
   return (
     <details open={opened} onToggle={(event) => setOpened(event.currentTarget.open)}>
@@ -51,7 +51,7 @@ function Fields({ value }: { value: object }) {
       ))}
       {fields.length > length && (
         <Button size="compact-xs" variant="subtle" onClick={() => setLength(length + step * 10)}>
-          {t().execution.json.more(Math.min(step * 10, fields.length - length))}
+          {executionTexts().json.more(Math.min(step * 10, fields.length - length))}
         </Button>
       )}
     </div>
@@ -68,7 +68,7 @@ function Leaf({ value }: { value: unknown }) {
     <>
       <code>{text.slice(0, longText)}…</code>{" "}
       <Button size="compact-xs" variant="subtle" onClick={() => setWhole(true)}>
-        {t().execution.json.more(text.length - longText)}
+        {executionTexts().json.more(text.length - longText)}
       </Button>
     </>
   );

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { createKey, keysQuestion, presets, revokeKey, rotateKey, type ApiKey } from "../api/keys.ts";
 import { environment, type Environment } from "../api/environment.ts";
 import { t } from "../messages/index.ts";
+import { apiKeysTexts } from "../messages/account.ts";
 import { Ask } from "../parts/Ask.tsx";
 import { Dialog } from "../parts/Dialog.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
@@ -19,13 +20,13 @@ const day = 24 * 60 * 60 * 1000;
 
 /** The keys with which programs act in the name of the person. */
 export default function ApiKeys() {
-  const texts = t().apiKeys;
+  const texts = apiKeysTexts();
   const keys = useQuery(keysQuestion());
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const made = (key: ApiKey) => setOpen({ what: "made", key });
   return (
-    <Page title={texts.title} actions={<Button onClick={() => setOpen({ what: "new" })}>{texts.create}</Button>}>
+    <Page title={t().nav.apiKeys} actions={<Button onClick={() => setOpen({ what: "new" })}>{texts.create}</Button>}>
       <p className="lead">{texts.about}</p>
       {keys.error && <Failure error={keys.error} retry={() => void keys.refetch()} />}
       {keys.isLoading && <Waiting />}
@@ -53,9 +54,9 @@ export default function ApiKeys() {
 }
 
 function Table({ keys, open }: { keys: readonly ApiKey[]; open: (what: Open) => void }) {
-  const texts = t().apiKeys;
+  const texts = apiKeysTexts();
   return (
-    <table className="list" aria-label={texts.title}>
+    <table className="list" aria-label={t().nav.apiKeys}>
       <thead>
         <tr>
           <th scope="col">{texts.name}</th>
@@ -64,7 +65,7 @@ function Table({ keys, open }: { keys: readonly ApiKey[]; open: (what: Open) => 
           <th scope="col">{texts.scopes}</th>
           <th scope="col">{texts.used}</th>
           <th scope="col">{texts.expires}</th>
-          <th scope="col">{texts.actions}</th>
+          <th scope="col">{t().list.actions}</th>
         </tr>
       </thead>
       <tbody>
@@ -109,7 +110,7 @@ function Table({ keys, open }: { keys: readonly ApiKey[]; open: (what: Open) => 
 }
 
 function NewKey({ close, made }: { close: () => void; made: (key: ApiKey) => void }) {
-  const texts = t().apiKeys;
+  const texts = apiKeysTexts();
   const [once] = useState(() => crypto.randomUUID());
   const [name, setName] = useState("");
   const [place, setPlace] = useState<Environment>(environment());
@@ -154,7 +155,7 @@ function NewKey({ close, made }: { close: () => void; made: (key: ApiKey) => voi
 }
 
 function Rotate({ apiKey, close, made }: { apiKey: ApiKey; close: () => void; made: (key: ApiKey) => void }) {
-  const texts = t().apiKeys;
+  const texts = apiKeysTexts();
   const [once] = useState(() => crypto.randomUUID());
   return (
     <Ask
@@ -170,7 +171,7 @@ function Rotate({ apiKey, close, made }: { apiKey: ApiKey; close: () => void; ma
 
 /** The key itself, this once, and how programs use it. */
 function Made({ apiKey, close }: { apiKey: ApiKey; close: () => void }) {
-  const texts = t().apiKeys;
+  const texts = apiKeysTexts();
   const line = `export CHARGEHAND_API_KEY=${apiKey.key ?? ""}`;
   return (
     <Dialog title={texts.madeTitle} close={close} stays size="lg">

@@ -8,6 +8,7 @@ import { useMay } from "../api/me.ts";
 import { useWorkflowNames } from "../api/names.ts";
 import { every, queries } from "../api/query.ts";
 import { follow } from "../api/sse.ts";
+import { withTexts } from "../messages/index.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { formatNumber } from "../messages/format.ts";
 import { Grid } from "../parts/batch/Grid.tsx";
@@ -21,7 +22,7 @@ import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/batch.css";
 
 const route = getRouteApi("/batches/$id");
-const Cancel = lazy(() => import("../parts/batch/Cancel.tsx"));
+const Cancel = lazy(() => withTexts(import("../parts/batch/Cancel.tsx")));
 
 /** A batch: how far it is, what failed, and its items. */
 export default function BatchPage() {

@@ -50,7 +50,7 @@ export default function Batches() {
       <div className="above" aria-live="polite">
         {waiting !== undefined && waiting > 0 && !list.isFetching && (
           <Button leftSection={<IconArrowUp aria-hidden size={14} />} onClick={refresh}>
-            {t().executions.newer(waiting, waiting === fresh?.length && fresh.length > 1)}
+            {t().list.newer(waiting, waiting === fresh?.length && fresh.length > 1)}
           </Button>
         )}
       </div>
@@ -68,7 +68,7 @@ export default function Batches() {
               {t().more}
             </Button>
           ) : (
-            rows.length > 0 && t().executions.end
+            rows.length > 0 && t().list.end
           )}
         </div>
       )}
@@ -98,11 +98,11 @@ function Filter({ workflow, wrong, apply }: { workflow: string; wrong: boolean; 
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <Button type="submit" variant="default">
-          {t().executions.apply}
+          {t().list.apply}
         </Button>
         {workflow !== "" && (
           <Button variant="subtle" onClick={() => apply("")}>
-            {t().executions.clear}
+            {t().list.clear}
           </Button>
         )}
       </form>
@@ -186,7 +186,7 @@ function Filtered({ text, clear }: { text: string; clear: () => void }) {
   return (
     <Empty text={text}>
       <Button variant="default" onClick={clear}>
-        {t().executions.clear}
+        {t().list.clear}
       </Button>
     </Empty>
   );

@@ -5,7 +5,8 @@ import { environment } from "../api/environment.ts";
 import { executionQuestion, type Execution as Row } from "../api/executions.ts";
 import { every } from "../api/query.ts";
 import { follow } from "../api/sse.ts";
-import { t } from "../messages/index.ts";
+import { t, withTexts } from "../messages/index.ts";
+import { executionTexts } from "../messages/execution.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { Actions } from "../parts/execution/Actions.tsx";
 import { tabs, type Address, type Go } from "../parts/execution/address.ts";
@@ -20,7 +21,7 @@ import { Took } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/execution.css";
 
-const Graph = lazy(() => import("../parts/execution/Graph.tsx"));
+const Graph = lazy(() => withTexts(import("../parts/execution/Graph.tsx")));
 
 const route = getRouteApi("/executions/$id");
 const final = (row: Row | undefined) => row !== undefined && isFinal(stateOf(row));
@@ -42,7 +43,10 @@ export default function Execution() {
     void navigate({ search: next as Address, replace: true, resetScroll: false });
   };
   return (
-    <Page title={t().execution.title(shortId(id))} {...(asked.data && { actions: <Actions execution={asked.data} /> })}>
+    <Page
+      title={executionTexts().title(shortId(id))}
+      {...(asked.data && { actions: <Actions execution={asked.data} /> })}
+    >
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
       {asked.isLoading && <Waiting />}
       {asked.data && <Head execution={asked.data} />}
@@ -78,7 +82,7 @@ function Head({ execution }: { execution: Row }) {
   return (
     <>
       {parent !== undefined && (
-        <nav className="breadcrumb" aria-label={t().execution.family}>
+        <nav className="breadcrumb" aria-label={executionTexts().family}>
           {root !== undefined && root !== parent && <Above id={root} />}
           <Above id={parent} />
           <span aria-current="page">{execution.workflow}</span>
@@ -92,7 +96,7 @@ function Head({ execution }: { execution: Row }) {
         </span>
         <span className="id">
           <code>{shortId(execution.id)}</code>
-          <Copy text={execution.id} what={t().executions.columns.id} />
+          <Copy text={execution.id} what={t().list.id} />
         </span>
         <span className="meta">{t().causes[execution.cause.kind]}</span>
         <Retries execution={execution} />
@@ -103,7 +107,7 @@ function Head({ execution }: { execution: Row }) {
             <strong>{error.title ?? error.code}</strong>
             {error.detail !== undefined && <p>{error.detail}</p>}
             <p className="meta">
-              {error.instance !== undefined && <code>{error.instance}</code>} {t().execution.origins[error.origin]}
+              {error.instance !== undefined && <code>{error.instance}</code>} {executionTexts().origins[error.origin]}
             </p>
           </div>
         </div>
@@ -126,7 +130,7 @@ function Above({ id }: { id: string }) {
 }
 
 function Parts({ execution, address, go }: { execution: Row; address: Address; go: Go }) {
-  const texts = t().execution.tabs;
+  const texts = executionTexts().tabs;
   const shown = address.tab ?? "timeline";
   return (
     <>

@@ -5,6 +5,7 @@ import { IconArrowUp } from "@tabler/icons-react";
 import { useCallback, useEffect, useMemo } from "react";
 import { countNew, executionsQuestion, newestQuestion, patchRows, type Execution } from "../api/executions.ts";
 import { t } from "../messages/index.ts";
+import { executionsTexts } from "../messages/executions.ts";
 import { Copy } from "../parts/Copy.tsx";
 import { ExecutionRow } from "../parts/ExecutionRow.tsx";
 import { complain, parse, toQuery } from "../parts/filter.ts";
@@ -41,16 +42,12 @@ export default function Executions() {
   const apply = (next: string) => void navigate({ search: next === "" ? {} : { filter: next } });
   const waiting = fresh ? countNew(rows, fresh) : 0;
   return (
-    <Page title={t().executions.title}>
+    <Page title={t().nav.executions}>
       <FilterBar key={`bar ${filter}`} filter={filter} complaints={complaints} apply={apply} />
       <div className="above" aria-live="polite">
         {waiting > 0 && !list.isFetching && (
-          <Button
-            leftSection={<IconArrowUp aria-hidden size={14} />}
-            title={t().executions.newerHelp}
-            onClick={refresh}
-          >
-            {t().executions.newer(waiting, waiting === fresh?.length && fresh.length > 1)}
+          <Button leftSection={<IconArrowUp aria-hidden size={14} />} title={t().list.newerHelp} onClick={refresh}>
+            {t().list.newer(waiting, waiting === fresh?.length && fresh.length > 1)}
           </Button>
         )}
       </div>
@@ -67,7 +64,7 @@ export default function Executions() {
               {t().more}
             </Button>
           ) : (
-            rows.length > 0 && t().executions.end
+            rows.length > 0 && t().list.end
           )}
         </div>
       )}
@@ -77,9 +74,9 @@ export default function Executions() {
 
 function Table({ rows, refresh }: { rows: readonly Execution[]; refresh: () => void }) {
   const { current, choose } = useRows(refresh);
-  const columns = t().executions.columns;
+  const columns = executionsTexts().columns;
   return (
-    <table className="list" aria-label={t().executions.title}>
+    <table className="list" aria-label={t().nav.executions}>
       <thead>
         <tr>
           <th scope="col">{columns.state}</th>
@@ -88,7 +85,7 @@ function Table({ rows, refresh }: { rows: readonly Execution[]; refresh: () => v
           <th scope="col">{columns.started}</th>
           <th scope="col">{columns.took}</th>
           <th scope="col">{columns.cause}</th>
-          <th scope="col">{columns.id}</th>
+          <th scope="col">{t().list.id}</th>
         </tr>
       </thead>
       <tbody>
@@ -103,7 +100,7 @@ function Table({ rows, refresh }: { rows: readonly Execution[]; refresh: () => v
 const example = `chargehand run examples/hello --input '{"name":"Ada"}'`;
 
 function Nothing({ filtered, older, clear }: { filtered: boolean; older: boolean; clear: () => void }) {
-  const texts = t().executions;
+  const texts = executionsTexts();
   if (older) {
     return <Empty text={texts.emptyPage} />;
   }
@@ -111,14 +108,14 @@ function Nothing({ filtered, older, clear }: { filtered: boolean; older: boolean
     return (
       <Empty text={texts.emptyFiltered}>
         <Button variant="default" onClick={clear}>
-          {texts.clear}
+          {t().list.clear}
         </Button>
       </Empty>
     );
   }
   return (
     <Empty text={texts.empty}>
-      <p>{texts.emptyHelp}</p>
+      <p>{t().list.example}</p>
       <span className="command">
         <code>{example}</code>
         <Copy text={example} what={example} />

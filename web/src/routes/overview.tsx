@@ -71,7 +71,7 @@ const example = `chargehand run examples/hello --input '{"name":"Ada"}'`;
 function Quiet() {
   return (
     <Empty text={overviewTexts().empty}>
-      <p>{t().executions.emptyHelp}</p>
+      <p>{t().list.example}</p>
       <span className="command">
         <code>{example}</code>
         <Copy text={example} what={example} />

@@ -13,6 +13,7 @@ import {
 } from "../api/account.ts";
 import { Problem } from "../api/problem.ts";
 import { t } from "../messages/index.ts";
+import { apiKeysTexts, securityTexts } from "../messages/account.ts";
 import { Ask } from "../parts/Ask.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -23,7 +24,7 @@ type Open = { what: "others" | "add" } | { what: "end"; session: OwnSession } | 
 
 /** Where the person is signed in, and the passkeys that do it. */
 export default function Security() {
-  const texts = t().security;
+  const texts = securityTexts();
   const sessions = useQuery(sessionsQuestion());
   const passkeys = useQuery(passkeysQuestion());
   const [open, setOpen] = useState<Open>();
@@ -34,7 +35,7 @@ export default function Security() {
   };
   const able = typeof PublicKeyCredential === "function" && !/^[\d.]+$|:/.test(location.hostname);
   return (
-    <Page title={texts.title}>
+    <Page title={t().nav.security}>
       <section>
         <div className="page-head">
           <h2>{texts.sessions}</h2>
@@ -105,7 +106,7 @@ function browserOf(agent: string): string {
 }
 
 function Sessions({ sessions, end }: { sessions: readonly OwnSession[]; end: (session: OwnSession) => void }) {
-  const texts = t().security;
+  const texts = securityTexts();
   return (
     <table className="list" aria-label={texts.sessions}>
       <thead>
@@ -115,7 +116,7 @@ function Sessions({ sessions, end }: { sessions: readonly OwnSession[]; end: (se
           <th scope="col">{texts.method}</th>
           <th scope="col">{texts.seen}</th>
           <th scope="col">{texts.expires}</th>
-          <th scope="col">{t().apiKeys.actions}</th>
+          <th scope="col">{t().list.actions}</th>
         </tr>
       </thead>
       <tbody>
@@ -155,7 +156,7 @@ function Sessions({ sessions, end }: { sessions: readonly OwnSession[]; end: (se
 }
 
 function Passkeys({ passkeys, remove }: { passkeys: readonly Passkey[]; remove: (passkey: Passkey) => void }) {
-  const texts = t().security;
+  const texts = securityTexts();
   return (
     <table className="list" aria-label={texts.passkeys}>
       <thead>
@@ -163,7 +164,7 @@ function Passkeys({ passkeys, remove }: { passkeys: readonly Passkey[]; remove: 
           <th scope="col">{texts.name}</th>
           <th scope="col">{texts.created}</th>
           <th scope="col">{texts.used}</th>
-          <th scope="col">{t().apiKeys.actions}</th>
+          <th scope="col">{t().list.actions}</th>
         </tr>
       </thead>
       <tbody>
@@ -173,7 +174,7 @@ function Passkeys({ passkeys, remove }: { passkeys: readonly Passkey[]; remove: 
             <td>
               <When at={passkey.created_at} />
             </td>
-            <td>{passkey.last_used_at === undefined ? t().apiKeys.never : <When at={passkey.last_used_at} />}</td>
+            <td>{passkey.last_used_at === undefined ? apiKeysTexts().never : <When at={passkey.last_used_at} />}</td>
             <td>
               <Button variant="default" aria-label={texts.removeTitle(passkey.name)} onClick={() => remove(passkey)}>
                 {texts.remove}
@@ -187,7 +188,7 @@ function Passkeys({ passkeys, remove }: { passkeys: readonly Passkey[]; remove: 
 }
 
 function Add({ close }: { close: () => void }) {
-  const texts = t().security;
+  const texts = securityTexts();
   const [name, setName] = useState("");
   const [refused, setRefused] = useState(false);
   const act = async () => {

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMay } from "../api/me.ts";
 import { workflowPath, workflowQuestion, type WorkflowDetail } from "../api/workflows.ts";
 import { t } from "../messages/index.ts";
+import { workflowTexts, workflowsTexts } from "../messages/workflows.ts";
 import { Copy } from "../parts/Copy.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -32,7 +33,7 @@ export default function Workflow() {
 }
 
 function Parts({ workflow, address }: { workflow: WorkflowDetail; address: Address }) {
-  const texts = t().workflow;
+  const texts = workflowTexts();
   const may = useMay();
   const offered = tabs.filter((tab) => may(scopes[tab]));
   const first = offered[0] ?? "definition";
@@ -50,17 +51,17 @@ function Parts({ workflow, address }: { workflow: WorkflowDetail; address: Addre
         </span>
         <span>{texts.versionIs(version)}</span>
         {workflow.published_version === undefined && (
-          <span className="badge" title={t().workflows.draftHelp}>
-            {t().workflows.draft}
+          <span className="badge" title={workflowsTexts().draftHelp}>
+            {workflowsTexts().draft}
           </span>
         )}
         {workflow.tags?.map((tag) => (
-          <Link key={tag} className="badge" to="/workflows" search={{ tag }} title={t().workflows.onlyTag(tag)}>
+          <Link key={tag} className="badge" to="/workflows" search={{ tag }} title={workflowsTexts().onlyTag(tag)}>
             {tag}
           </Link>
         ))}
         <Link to="/executions" search={{ filter: `workflow:${namespace}/${name}` }}>
-          {t().executions.title}
+          {t().nav.executions}
         </Link>
       </div>
       <nav className="tabs" aria-label={texts.tabs.label}>

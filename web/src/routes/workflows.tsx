@@ -11,6 +11,7 @@ import {
   type WorkflowFilter,
 } from "../api/workflows.ts";
 import { t } from "../messages/index.ts";
+import { workflowsTexts } from "../messages/workflows.ts";
 import { Copy } from "../parts/Copy.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -24,7 +25,7 @@ const route = getRouteApi("/workflows");
 
 /** Workflows, the newest first, and what has happened with each. The filter is the address. */
 export default function Workflows() {
-  const texts = t().workflows;
+  const texts = workflowsTexts();
   const { env: _, ...filter } = route.useSearch();
   const address = JSON.stringify(filter);
   const navigate = useNavigate({ from: "/workflows" });
@@ -88,7 +89,7 @@ function Table({
   tag: (name: string) => void;
 }) {
   const { current, choose } = useRows(refresh);
-  const texts = t().workflows;
+  const texts = workflowsTexts();
   return (
     <table className="list" aria-label={texts.title}>
       <thead>
@@ -119,12 +120,12 @@ function Table({
 const example = "chargehand workflows apply examples/hello.yaml";
 
 function Nothing({ filtered, clear }: { filtered: boolean; clear: () => void }) {
-  const texts = t().workflows;
+  const texts = workflowsTexts();
   if (filtered) {
     return (
       <Empty text={texts.emptyFiltered}>
         <Button variant="default" onClick={clear}>
-          {texts.clear}
+          {t().list.clear}
         </Button>
       </Empty>
     );

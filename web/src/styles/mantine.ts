@@ -8,7 +8,6 @@ import "@mantine/core/styles/ActionIcon.css";
 import "@mantine/core/styles/Loader.css";
 import "@mantine/core/styles/Input.css";
 import "@mantine/core/styles/InlineInput.css";
-import "@mantine/core/styles/Popover.css";
 import "@mantine/core/styles/ModalBase.css";
 import "@mantine/core/styles/Modal.css";
 import "@mantine/core/styles/Overlay.css";

@@ -5,18 +5,19 @@ import { lazy, Suspense, useState } from "react";
 import { act, type Action } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
-import { t } from "../../messages/index.ts";
+import { withTexts } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
 
-const Cancel = lazy(() => import("./Cancel.tsx"));
-const Retry = lazy(() => import("./Retry.tsx"));
+const Cancel = lazy(() => withTexts(import("./Cancel.tsx")));
+const Retry = lazy(() => withTexts(import("./Retry.tsx")));
 
 /** What the person may do to an execution. Suspending is undone by resuming; the others ask first. */
 export function Actions({ execution }: { execution: Execution }) {
   const may = useMay();
   const [dialog, setDialog] = useState<"cancel" | "retry">();
-  const texts = t().execution.actions;
+  const texts = executionTexts().actions;
   const pause = useMutation({ mutationFn: (action: Action) => act(execution, action, crypto.randomUUID()) });
   const close = () => setDialog(undefined);
   const state = stateOf(execution);

@@ -3,13 +3,13 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { act } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
-import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { Dialog } from "../Dialog.tsx";
 import { Failure } from "../Notice.tsx";
 
 /** Asks before an execution is cancelled. */
 export default function Cancel({ execution, close }: { execution: Execution; close: () => void }) {
-  const texts = t().execution.actions;
+  const texts = executionTexts().actions;
   const [key] = useState(() => crypto.randomUUID());
   const cancel = useMutation({ mutationFn: () => act(execution, "cancel", key), onSuccess: close });
   return (

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react"
 import { layoutGraph, type Box, type Layout } from "../../graph/layout.ts";
 import { countInside, type Index } from "../../graph/model.ts";
 import { walk, type Arrow } from "../../graph/walk.ts";
-import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { GraphNode, type NodeData } from "./GraphNode.tsx";
 import type { TaskRow } from "./model.ts";
 import "@xyflow/react/dist/base.css";
@@ -26,7 +26,7 @@ const margin = 16;
 
 /** The graph as a picture that can be moved and made larger. Its layout changes only when boxes open or close. */
 export function Canvas({ index, rows, closed, selected, select, fold }: ViewProps) {
-  const texts = t().execution.graph;
+  const texts = executionTexts().graph;
   const layout = useMemo(() => layoutGraph(index, closed), [index, closed]);
   const inside = useMemo(() => {
     const held = index.graph.nodes.filter((node) => closed.has(node.id));

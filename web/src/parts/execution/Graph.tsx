@@ -6,7 +6,7 @@ import { graphQuestion, progressQuestion, type Graph as Data } from "../../api/d
 import type { Execution } from "../../api/executions.ts";
 import { every } from "../../api/query.ts";
 import { closedAtFirst, indexOf } from "../../graph/model.ts";
-import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
 import { Waiting } from "../Waiting.tsx";
@@ -45,7 +45,7 @@ interface Props {
 }
 
 function Loaded({ execution, graph, rows, address, go }: Props) {
-  const texts = t().execution.graph;
+  const texts = executionTexts().graph;
   const index = useMemo(() => indexOf(graph), [graph]);
   const [closed, setClosed] = useState<ReadonlySet<string>>(() => closedAtFirst(index));
   const byReference = useMemo(() => new Map(rows.map((row) => [row.reference, row])), [rows]);
@@ -85,7 +85,7 @@ function Loaded({ execution, graph, rows, address, go }: Props) {
           }
         />
         {selected && !row && <p role="status">{texts.unreached(selected.name)}</p>}
-        <p className="meta">{view === "outline" ? t().execution.timeline.keys : texts.keys}</p>
+        <p className="meta">{view === "outline" ? executionTexts().timeline.keys : texts.keys}</p>
       </div>
       {row && (
         <Inspector

@@ -1,6 +1,6 @@
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import type { Box } from "../../graph/layout.ts";
-import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { StateIcon } from "../icons.tsx";
 import type { TaskRow } from "./model.ts";
 import { kindOf, nodeState } from "./states.ts";
@@ -19,7 +19,7 @@ export interface NodeData extends Record<string, unknown> {
 /** A task in the picture, a box around tasks, or where a list begins or ends. */
 export function GraphNode({ data }: { data: NodeData }) {
   const { box, row, inside, selected, active, select, fold } = data;
-  const texts = t().execution.graph;
+  const texts = executionTexts().graph;
   const { node } = box;
   if (!node) {
     return <div className={`graph-${box.kind}`}>{box.kind === "label" ? box.text : texts[partOf(box)]}</div>;

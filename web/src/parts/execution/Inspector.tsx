@@ -7,7 +7,8 @@ import { entryQuestion, type Entry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
 import { every } from "../../api/query.ts";
-import { t } from "../../messages/index.ts";
+import { t, withTexts } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
 import { typing } from "../keys.ts";
@@ -19,7 +20,7 @@ import { Waiting } from "../Waiting.tsx";
 import { LogView } from "./LogView.tsx";
 import { countRuns, stateOfTask, topTask, type TaskRow } from "./model.ts";
 
-const Retry = lazy(() => import("./Retry.tsx"));
+const Retry = lazy(() => withTexts(import("./Retry.tsx")));
 
 const mostRuns = 20;
 
@@ -40,7 +41,7 @@ export function Inspector({
   choose: (seq: number) => void;
   close: () => void;
 }) {
-  const texts = t().execution.inspector;
+  const texts = executionTexts().inspector;
   const shown = seq ?? (runs.findLast((run) => run.phase === "faulted") ?? runs.at(-1))?.seq;
   const newest = runs.slice(-mostRuns);
   // Of a task that has run very often there are only the newest runs; of one in a loop those of a pass.
@@ -95,7 +96,7 @@ function FromHere({ execution, task }: { execution: Execution; task: TaskRow }) 
   return (
     <div>
       <Button variant="default" onClick={() => setAsking(true)}>
-        {t().execution.inspector.retryFrom(from.name)}
+        {executionTexts().inspector.retryFrom(from.name)}
       </Button>
       <Suspense>{asking && <Retry execution={execution} from={from} close={() => setAsking(false)} />}</Suspense>
     </div>
@@ -103,7 +104,7 @@ function FromHere({ execution, task }: { execution: Execution; task: TaskRow }) 
 }
 
 function Run({ execution, seq }: { execution: Execution; seq: number }) {
-  const texts = t().execution;
+  const texts = executionTexts();
   const asked = useQuery({
     ...entryQuestion(execution.id, seq),
     refetchInterval: (query) => (query.state.data?.finished_at !== undefined ? false : every(2000)(query)),

@@ -6,6 +6,7 @@ import { logQuestion, type Level, type LogFilter, type LogLine } from "../../api
 import type { Execution } from "../../api/executions.ts";
 import { formatClock } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { Failure } from "../Notice.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { plainLine } from "./ansi.ts";
@@ -15,7 +16,7 @@ const levels = ["trace", "debug", "info", "warning", "error", "critical"] as con
 
 /** The log of an execution with search, or of one run of a task. While it grows, new lines follow by themselves. */
 export function LogView({ execution, seq }: { execution: Execution; seq?: number }) {
-  const texts = t().execution.log;
+  const texts = executionTexts().log;
   const [text, setText] = useState("");
   const [filter, setFilter] = useState<LogFilter>(seq === undefined ? {} : { seq });
   const [following, setFollowing] = useState(true);
@@ -56,7 +57,7 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
             data={levels.map((level) => ({ value: level, label: texts.levels[level] }))}
           />
           <Button type="submit" variant="default">
-            {t().executions.apply}
+            {t().list.apply}
           </Button>
           <label className="check">
             <input
@@ -73,7 +74,7 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
       {all.length > most && <p className="meta">{texts.cut(most)}</p>}
       {log.isSuccess && lines.length === 0 && (
         <p className="meta">
-          {filtered ? texts.emptyFiltered : seq === undefined ? texts.empty : t().execution.inspector.noLog}
+          {filtered ? texts.emptyFiltered : seq === undefined ? texts.empty : executionTexts().inspector.noLog}
         </p>
       )}
       {lines.length > 0 && <Lines lines={lines} following={following} />}
@@ -98,7 +99,7 @@ function Lines({ lines, following }: { lines: readonly LogLine[]; following: boo
   return (
     // What scrolls has the focus, so that keys move it.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div ref={box} className="log" role="log" aria-live="off" aria-label={t().execution.log.name} tabIndex={0}>
+    <div ref={box} className="log" role="log" aria-live="off" aria-label={executionTexts().log.name} tabIndex={0}>
       <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
         {virtual.getVirtualItems().map((item) => {
           const line = lines[item.index];
@@ -112,7 +113,7 @@ function Lines({ lines, following }: { lines: readonly LogLine[]; following: boo
                 style={{ transform: `translateY(${item.start}px)` }}
               >
                 <time dateTime={line.at}>{formatClock(new Date(line.at))}</time>
-                <span className="log-level">{t().execution.log.levels[line.level]}</span>
+                <span className="log-level">{executionTexts().log.levels[line.level]}</span>
                 <span className="log-text">{plainLine(line.text)}</span>
               </div>
             )

@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { outline, type Edge, type Index } from "../../graph/model.ts";
 import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { StateMark } from "../StateMark.tsx";
 import type { ViewProps } from "./Canvas.tsx";
 import { kindOf, nodeState } from "./states.ts";
@@ -46,7 +47,7 @@ export function Outline({ index, rows, closed, selected, select, fold }: ViewPro
       ref={box}
       className="timeline"
       role="tree"
-      aria-label={t().execution.graph.name}
+      aria-label={executionTexts().graph.name}
       aria-activedescendant={`line-${at}`}
       tabIndex={0}
       onKeyDown={press}
@@ -115,7 +116,7 @@ export function Outline({ index, rows, closed, selected, select, fold }: ViewPro
 }
 
 function wayText(index: Index, way: Edge): string {
-  const texts = t().execution.graph;
+  const texts = executionTexts().graph;
   const to = way.to === null ? undefined : (index.nodes.get(way.to)?.name ?? way.to);
   return texts.way(way.label ?? "", to ?? (way.leaves === "workflow" ? texts.endOfAll : texts.endOfList));
 }

@@ -2,7 +2,7 @@ import { ActionIcon, TextInput } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { runsQuestion } from "../../api/detail.ts";
-import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import type { TaskRow } from "./model.ts";
 
 const cells = 500;
@@ -21,7 +21,7 @@ export function PassPicker({
   pass: number;
   pick: (pass: number) => void;
 }) {
-  const texts = t().execution.timeline;
+  const texts = executionTexts().timeline;
   const asked = useQuery(runsQuestion(execution, { under: loop.reference, phase: ["faulted"] }));
   const failed = (asked.data?.runs ?? []).flatMap((run) =>
     run.iterations[0] === undefined ? [] : [run.iterations[0]],

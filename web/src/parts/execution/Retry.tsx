@@ -5,6 +5,7 @@ import { useId, useState } from "react";
 import { retry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { Dialog } from "../Dialog.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -24,7 +25,7 @@ export default function Retry({
   from?: { reference: string; name: string };
   close: () => void;
 }) {
-  const texts = t().execution.actions;
+  const texts = executionTexts().actions;
   const navigate = useNavigate();
   const field = useId();
   const [key, setKey] = useState(() => crypto.randomUUID());
@@ -111,8 +112,8 @@ function readObject(text: string): { value?: Record<string, unknown>; wrong?: st
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? { value: value as Record<string, unknown> }
-      : { wrong: t().execution.actions.notObject };
+      : { wrong: executionTexts().actions.notObject };
   } catch (error) {
-    return { wrong: t().execution.actions.notJson(error instanceof Error ? error.message : "") };
+    return { wrong: executionTexts().actions.notJson(error instanceof Error ? error.message : "") };
   }
 }

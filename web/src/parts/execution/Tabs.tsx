@@ -4,6 +4,7 @@ import { contentAddress, retriesQuestion } from "../../api/detail.ts";
 import { environment } from "../../api/environment.ts";
 import type { Execution } from "../../api/executions.ts";
 import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { Copy, shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
 import { Empty } from "../Notice.tsx";
@@ -11,7 +12,7 @@ import { isFinal, stateOf } from "../state.ts";
 import { When } from "../Time.tsx";
 
 export function InputOutput({ execution }: { execution: Execution }) {
-  const texts = t().execution;
+  const texts = executionTexts();
   const nothing = isFinal(stateOf(execution)) ? texts.noOutputEver : texts.noOutput;
   return (
     <div className="columns">
@@ -32,7 +33,7 @@ export function InputOutput({ execution }: { execution: Execution }) {
 }
 
 export function Files({ execution }: { execution: Execution }) {
-  const texts = t().execution;
+  const texts = executionTexts();
   const files = execution.results ?? [];
   if (files.length === 0) {
     return <Empty text={texts.noFiles} />;
@@ -56,7 +57,7 @@ export function Files({ execution }: { execution: Execution }) {
               </a>
             </td>
             <td className="meta">{file.content_type}</td>
-            <td className="number">{texts.bytes(file.size)}</td>
+            <td className="number">{t().bytes(file.size)}</td>
             <td>
               <When at={file.expires_at} />
             </td>
@@ -68,13 +69,13 @@ export function Files({ execution }: { execution: Execution }) {
 }
 
 export function About({ execution }: { execution: Execution }) {
-  const texts = t().execution;
+  const texts = executionTexts();
   const labels = Object.entries(execution.labels ?? {});
   return (
     <dl className="facts">
-      <dt>{t().executions.columns.id}</dt>
+      <dt>{t().list.id}</dt>
       <dd>
-        <code>{execution.id}</code> <Copy text={execution.id} what={t().executions.columns.id} />
+        <code>{execution.id}</code> <Copy text={execution.id} what={t().list.id} />
       </dd>
       <dt>{texts.workflow}</dt>
       <dd>
@@ -128,7 +129,7 @@ const link = (id: string) => (
 
 /** Links to the execution that this one repeats, and to those that repeat it. */
 export function Retries({ execution }: { execution: Execution }) {
-  const texts = t().execution;
+  const texts = executionTexts();
   const final = isFinal(stateOf(execution));
   const retries = useQuery({ ...retriesQuestion(execution), enabled: final }).data ?? [];
   return (

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react"
 import { progressQuestion, type Entry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { every } from "../../api/query.ts";
-import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { useNow } from "../clock.ts";
 import { Empty, Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
@@ -35,11 +35,11 @@ export function Timeline({ execution, address, go }: { execution: Execution; add
     return <Waiting />;
   }
   if (rows.length === 0) {
-    return <Empty text={t().execution.timeline.empty} />;
+    return <Empty text={executionTexts().timeline.empty} />;
   }
   return (
     <>
-      {progress.data.truncated && <p className="complaint">{t().execution.timeline.truncated}</p>}
+      {progress.data.truncated && <p className="complaint">{executionTexts().timeline.truncated}</p>}
       <Loaded execution={execution} rows={rows} address={address} go={go} />
     </>
   );
@@ -53,7 +53,7 @@ interface Props {
 }
 
 function Loaded({ execution, rows, address, go }: Props) {
-  const texts = t().execution.timeline;
+  const texts = executionTexts().timeline;
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const [collapse, setCollapse] = useState(true);
   const show: Show = address.show ?? "all";
@@ -237,7 +237,7 @@ function Rows({ seen, runs, scale, folded, selected, select, close, fold }: Rows
       ref={box}
       className="timeline"
       role="tree"
-      aria-label={t().execution.timeline.name}
+      aria-label={executionTexts().timeline.name}
       aria-activedescendant={`task-${seen[at]?.place}`}
       tabIndex={0}
       onKeyDown={press}

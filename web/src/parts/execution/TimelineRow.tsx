@@ -2,6 +2,7 @@ import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import type { Entry } from "../../api/detail.ts";
 import { formatDuration } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import { StateMark } from "../StateMark.tsx";
 import { countRuns, stateOfTask, type TaskRow } from "./model.ts";
 import type { Scale } from "./scale.ts";
@@ -34,7 +35,7 @@ export function TimelineRow({
   select: () => void;
   fold: () => void;
 }) {
-  const texts = t().execution.timeline;
+  const texts = executionTexts().timeline;
   const count = countRuns(row);
   const notes = [
     count > 1 ? texts.runs(count) : "",

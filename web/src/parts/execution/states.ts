@@ -1,12 +1,13 @@
 import { formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
+import { executionTexts } from "../../messages/execution.ts";
 import type { Node } from "../../graph/model.ts";
 import type { State } from "../state.ts";
 import { countRuns, stateOfTask, type TaskRow } from "./model.ts";
 
 /** How a task of the graph is, if it was reached, and the same in words, with its runs and attempts. */
 export function nodeState(node: Node, row: TaskRow | undefined): { state: State | undefined; words: string[] } {
-  const texts = t().execution;
+  const texts = executionTexts();
   if (!row) {
     return { state: undefined, words: [texts.graph.notReached] };
   }

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import { uploadFile } from "../../api/files.ts";
 import { t } from "../../messages/index.ts";
+import { formTexts } from "../../messages/workflows.ts";
 import { Failure } from "../Notice.tsx";
 import { Leaf, type FieldProps } from "./Leaf.tsx";
 
@@ -36,20 +37,20 @@ export function FilesField(props: FieldProps) {
             onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
           />
           <p role="status" className="meta">
-            {busy ? t().form.uploading : ""}
+            {busy ? formTexts().uploading : ""}
           </p>
           {error !== undefined && <Failure error={error} />}
           {draft.files.map((file) => (
             <span key={file.uri} className="row">
               <span>{file.name}</span>
-              <span className="meta">{t().execution.bytes(file.size)}</span>
+              <span className="meta">{t().bytes(file.size)}</span>
               <Button
                 variant="default"
                 size="compact-sm"
-                aria-label={t().form.removeOf(file.name)}
+                aria-label={formTexts().removeOf(file.name)}
                 onClick={() => change({ ...draft, files: draft.files.filter((each) => each !== file) })}
               >
-                {t().form.remove}
+                {formTexts().remove}
               </Button>
             </span>
           ))}

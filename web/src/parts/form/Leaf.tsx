@@ -1,6 +1,6 @@
 import { useId, type ReactNode } from "react";
 import type { FormField } from "../../api/workflows.ts";
-import { t } from "../../messages/index.ts";
+import { formTexts } from "../../messages/workflows.ts";
 import type { Draft } from "./draft.ts";
 
 /** What every field gets. */
@@ -44,8 +44,8 @@ export function Leaf({
   return (
     <div className="schema-field">
       <span className="schema-label">
-        <label htmlFor={id}>{field.title || t().form.value}</label>
-        {required && <span className="meta">{t().form.required}</span>}
+        <label htmlFor={id}>{field.title || formTexts().value}</label>
+        {required && <span className="meta">{formTexts().required}</span>}
       </span>
       <Help id={`${id}-help`} html={field.help_html} />
       {children({
@@ -132,7 +132,7 @@ export function BooleanField({ field, draft, at, change, wrongAt }: FieldProps) 
           checked={draft.text === "true"}
           onChange={(event) => change({ ...draft, text: String(event.currentTarget.checked) })}
         />
-        <label htmlFor={id}>{field.title || t().form.value}</label>
+        <label htmlFor={id}>{field.title || formTexts().value}</label>
       </span>
       <Help html={field.help_html} />
       {wrong !== undefined && <p className="schema-wrong">{wrong}</p>}
@@ -158,7 +158,7 @@ export function ChoiceField(props: FieldProps) {
               change({ ...draft, chosen: value === "" ? [] : [Number(value)] });
             }}
           >
-            <option value="">{t().form.choose}</option>
+            <option value="">{formTexts().choose}</option>
             {field.options?.map((option, i) => (
               <option key={JSON.stringify(option.value)} value={i}>
                 {option.title}

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { t } from "../../messages/index.ts";
+import { formTexts } from "../../messages/workflows.ts";
 import { entry, startOf, type Draft, type Entry } from "./draft.ts";
 import { FilesField } from "./Files.tsx";
 import { BooleanField, ChoiceField, ChoicesField, Help, TextField, type FieldProps } from "./Leaf.tsx";
@@ -64,7 +64,7 @@ export function Inside({ field, draft, at, change, wrongAt }: FieldProps) {
 function GroupField(props: FieldProps) {
   const { field, draft, at, change, wrongAt } = props;
   const wrong = wrongAt(at + field.pointer, false);
-  const texts = t().form;
+  const texts = formTexts();
   const { items } = field;
   const named = field.kind === "map" || field.kind === "object";
   const before = field.kind === "tuple" ? (field.fields ?? []).length : 0;
@@ -145,7 +145,7 @@ function NameField({
 }) {
   return (
     <label className="schema-field">
-      <span className="schema-label">{t().form.name}</span>
+      <span className="schema-label">{formTexts().name}</span>
       <input
         className="schema-input"
         value={value}
@@ -164,7 +164,7 @@ function OneOfField(props: FieldProps) {
   const variant = field.fields?.[chosen];
   const own = draft.inside[chosen];
   const inner = { field: variant, draft: own };
-  const texts = t().form;
+  const texts = formTexts();
   const set = (next: Draft) =>
     change({ ...draft, inside: draft.inside.map((each, i) => (i === chosen ? next : each)) });
   return (

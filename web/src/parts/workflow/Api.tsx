@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { WorkflowDetail } from "../../api/workflows.ts";
 import { t } from "../../messages/index.ts";
+import { workflowTexts } from "../../messages/workflows.ts";
 import { read } from "../form/read.ts";
 import { Snippet } from "../Snippet.tsx";
 import { entered, formOf } from "./entered.ts";
@@ -9,12 +10,12 @@ import { workflowSnippets } from "./snippets.ts";
 
 /** How programs start the workflow, with the input that is in the form. */
 export function Api({ workflow }: { workflow: WorkflowDetail }) {
-  const texts = t().workflow.api;
+  const texts = workflowTexts().api;
   const input = useMemo(() => inputOf(workflow), [workflow]);
   return (
     <div className="schema-form">
       <p className="lead">
-        {texts.about} <Link to="/account/api-keys">{t().apiKeys.title}</Link>
+        {texts.about} <Link to="/account/api-keys">{t().nav.apiKeys}</Link>
       </p>
       {workflowSnippets(location.origin, workflow, input).map(({ name, text }) => (
         <section key={name}>

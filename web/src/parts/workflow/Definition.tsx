@@ -2,14 +2,14 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { versionQuestion, type WorkflowDetail } from "../../api/workflows.ts";
-import { t } from "../../messages/index.ts";
+import { workflowTexts } from "../../messages/workflows.ts";
 import { Copy } from "../Copy.tsx";
 import { Failure } from "../Notice.tsx";
 import { Waiting } from "../Waiting.tsx";
 
 /** The text of a version of a workflow, with the numbers of its lines. */
 export function Definition({ workflow, version }: { workflow: WorkflowDetail; version: string }) {
-  const texts = t().workflow;
+  const texts = workflowTexts();
   const asked = useQuery(versionQuestion(workflow.id, version));
   if (asked.error) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;

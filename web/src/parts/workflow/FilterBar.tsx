@@ -2,6 +2,7 @@ import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { WorkflowFilter } from "../../api/workflows.ts";
 import { t } from "../../messages/index.ts";
+import { workflowsTexts } from "../../messages/workflows.ts";
 
 const fields = ["q", "namespace", "tag"] as const;
 
@@ -13,7 +14,7 @@ export function WorkflowFilterBar({
   filter: WorkflowFilter;
   apply: (filter: WorkflowFilter) => void;
 }) {
-  const texts = t().workflows;
+  const texts = workflowsTexts();
   const [typed, setTyped] = useState(() => ({
     q: filter.q ?? "",
     namespace: filter.namespace ?? "",
@@ -61,11 +62,11 @@ export function WorkflowFilterBar({
           ]}
         />
         <Button type="submit" variant="default">
-          {texts.apply}
+          {t().list.apply}
         </Button>
         {Object.keys(filter).length > 0 && (
           <Button variant="subtle" onClick={() => apply({})}>
-            {texts.clear}
+            {t().list.clear}
           </Button>
         )}
       </form>

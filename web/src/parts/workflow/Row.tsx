@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client.ts";
 import type { Workflow } from "../../api/workflows.ts";
-import { t } from "../../messages/index.ts";
+import { workflowsTexts } from "../../messages/workflows.ts";
 import { StateIcon } from "../icons.tsx";
 import type { State } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
@@ -29,7 +29,7 @@ export function WorkflowRow({
   tag: (name: string) => void;
 }) {
   const { namespace, name, activity, title } = workflow;
-  const texts = t().workflows;
+  const texts = workflowsTexts();
   const last = activity?.last_execution;
   return (
     <tr aria-current={current || undefined}>
@@ -100,7 +100,7 @@ export function WorkflowRow({
 
 /** How many executions of the last 24 hours there are, are open, and have failed. Each number leads to them. */
 function Day({ activity, name }: { activity: Schemas["Activity"]; name: string }) {
-  const texts = t().workflows;
+  const texts = workflowsTexts();
   const { created, open, failed, at_least: more = false } = activity;
   if (created === 0) {
     return null;

@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Problem, type FieldProblem } from "../../api/problem.ts";
 import { start, type WorkflowDetail } from "../../api/workflows.ts";
-import { t } from "../../messages/index.ts";
+import { formTexts } from "../../messages/workflows.ts";
 import { draftOf, type Draft } from "../form/draft.ts";
 import { read, type Wrong } from "../form/read.ts";
 import { Inside, SchemaField } from "../form/SchemaForm.tsx";
@@ -14,7 +14,7 @@ import { entered, formOf, keep, type Entered } from "./entered.ts";
 
 /** The form that starts a workflow. What is typed stays until the execution has started. */
 export function Run({ workflow }: { workflow: WorkflowDetail }) {
-  const texts = t().form;
+  const texts = formTexts();
   const navigate = useNavigate();
   const form = useMemo(() => formOf(workflow), [workflow]);
   const [typed, setTyped] = useState(() => entered(workflow, form));
@@ -142,7 +142,7 @@ const covers = (pointer: string, below: boolean) => (other: { pointer?: string }
 
 function sayWrong(wrong: readonly Wrong[], pointer: string, below: boolean): string | undefined {
   const found = wrong.find(covers(pointer, below));
-  return found && t().form.wrong[found.what];
+  return found && formTexts().wrong[found.what];
 }
 
 /** What the server says of a field. In its pointers the input is a part of the body. */

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useMay } from "../../api/me.ts";
 import { openQuestion, publish, versionsQuestion, type Version, type WorkflowDetail } from "../../api/workflows.ts";
 import { t } from "../../messages/index.ts";
+import { workflowTexts, workflowsTexts } from "../../messages/workflows.ts";
 import { Ask } from "../Ask.tsx";
 import { Failure } from "../Notice.tsx";
 import { When } from "../Time.tsx";
@@ -12,7 +13,7 @@ import { Waiting } from "../Waiting.tsx";
 
 /** The versions of a workflow: who made them, why, and what still runs on them. */
 export function Versions({ workflow }: { workflow: WorkflowDetail }) {
-  const texts = t().workflow;
+  const texts = workflowTexts();
   const list = useInfiniteQuery(versionsQuestion(workflow.id));
   const [chosen, setChosen] = useState<Version>();
   const rows = list.data?.pages.flatMap((page) => page.data) ?? [];
@@ -30,7 +31,7 @@ export function Versions({ workflow }: { workflow: WorkflowDetail }) {
               <th scope="col">{texts.by}</th>
               <th scope="col">{texts.changed}</th>
               <th scope="col">{texts.open}</th>
-              <th scope="col">{t().apiKeys.actions}</th>
+              <th scope="col">{t().list.actions}</th>
             </tr>
           </thead>
           <tbody>
@@ -83,7 +84,7 @@ function Row({
   older: boolean;
   choose: () => void;
 }) {
-  const texts = t().workflow;
+  const texts = workflowTexts();
   const may = useMay();
   const { namespace, name } = workflow;
   const is = current(version, workflow);
@@ -100,7 +101,7 @@ function Row({
             {version.version}
           </Link>
           {is && <span className="badge badge-accent">{texts.published}</span>}
-          {version.draft && <span className="badge">{t().workflows.draft}</span>}
+          {version.draft && <span className="badge">{workflowsTexts().draft}</span>}
         </span>
       </td>
       <td className="cut" title={version.message}>
@@ -138,7 +139,7 @@ function Open({ workflow, version }: { workflow: string; version: string }) {
   const states = "state:queued state:running state:waiting state:suspended";
   return (
     <Link to="/executions" search={{ filter: `${states} workflow:${workflow} version:${version}` }}>
-      {t().workflow.openCount(asked.data.count, asked.data.at_least)}
+      {workflowTexts().openCount(asked.data.count, asked.data.at_least)}
     </Link>
   );
 }
@@ -154,7 +155,7 @@ function Publish({
   older: boolean;
   close: () => void;
 }) {
-  const texts = t().workflow;
+  const texts = workflowTexts();
   const [once] = useState(() => crypto.randomUUID());
   const before = workflow.published_version;
   const open = useQuery({ ...openQuestion(nameOf(workflow), before ?? ""), enabled: before !== undefined });

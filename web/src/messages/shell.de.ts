@@ -1,0 +1,47 @@
+import type { shell as en } from "./shell.en.ts";
+
+export const shell = {
+  palette: {
+    title: "Suche oder Befehl",
+    field: "Name einer Seite oder eines Befehls, oder die Id einer Ausführung",
+    none: "Nichts heißt so.",
+    goTo: (place: string) => `Gehe zu ${place}`,
+    openExecution: (id: string) => `Ausführung ${id} öffnen`,
+    searchExecutions: (text: string) => `Ausführungen nach ${text} durchsuchen`,
+    environment: (name: string) => `Zu ${name} wechseln`,
+    theme: (name: string) => `Farben: ${name}`,
+    language: (name: string) => `Sprache: ${name}`,
+    keys: "Tasten zeigen",
+    signOut: "Abmelden",
+  },
+  account: {
+    theme: "Farben",
+    themes: { light: "hell", dark: "dunkel", auto: "wie das System" },
+    language: "Sprache",
+    languages: { en: "English", de: "Deutsch" },
+    signOut: "Abmelden",
+    version: (v: string) => `Version ${v}`,
+    licences: "Lizenzen",
+  },
+  keys: {
+    title: "Tasten",
+    everywhere: "Auf jeder Seite",
+    lists: "In Listen",
+    help: "diese Hilfe",
+    palette: "Suche oder Befehl",
+    executions: "zu den Ausführungen",
+    search: "der Filter",
+    move: "nächste, vorige",
+    open: "öffnen",
+    refresh: "noch einmal fragen",
+    close: "schließen",
+    off: "Tasten ohne Strg",
+    offHelp: "Schalte sie aus, wenn ein Vorleseprogramm oder eine Spracheingabe diese Tasten braucht.",
+  },
+  session: {
+    title: "Deine Sitzung ist zu Ende",
+    text: "Melde dich in einem anderen Tab wieder an. Diese Seite bleibt, wie sie ist, mit allem, was du geschrieben hast, und macht weiter, wenn du zurückkommst.",
+    signIn: "In einem anderen Tab anmelden",
+    carryOn: "Weiter",
+  },
+} satisfies typeof en;
