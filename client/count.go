@@ -24,6 +24,7 @@ type FailureGroup struct {
 	FirstAt    time.Time `json:"first_at"`
 	LastAt     time.Time `json:"last_at"`
 	SampleID   string    `json:"sample_id"`
+	Failure    string    `json:"failure"` // with code and workflow, ExecutionFilter finds them again
 }
 
 // FailureGroups are the ways in which executions have failed, the most frequent first.

@@ -167,6 +167,8 @@ type ExecutionFilter struct {
 	WaitingFor    []string // person, child, event, retry, timer, slot
 	Versions      []string
 	Root          string // id of the execution at the top of a tree
+	RetryOf       string // id of the execution that is repeated
+	Failure       string // of a FailureGroup
 	MinDurationMs int64
 	Search        string
 	OldestFirst   bool
@@ -193,7 +195,7 @@ func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit in
 // add adds the filter to a query, but for the workflow, and for what is shown in which order.
 func (f *ExecutionFilter) add(q url.Values) {
 	set(q, map[string]string{
-		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore, "root_id": f.Root, "q": f.Search,
+		"batch_id": f.Batch, "created_after": f.CreatedAfter, "created_before": f.CreatedBefore, "root_id": f.Root, "q": f.Search, "retry_of": f.RetryOf, "failure": f.Failure,
 	})
 	addAll(q, "status", f.Statuses)
 	addAll(q, "phase", f.Phases)

@@ -28,6 +28,7 @@ type (
 		First     moment                 `json:"first_at" doc:"When the first of them ended."`
 		Last      moment                 `json:"last_at" doc:"When the last of them ended."`
 		Sample    chargehand.ExecutionID `json:"sample_id" format:"uuid" doc:"The execution that was created last of them."`
+		Failure   string                 `json:"failure" doc:"What they have in common. With the code and the workflow, this filter of lists finds them again."`
 	}
 	failureGroups struct {
 		Data          []failureGroup `json:"data" nullable:"false" doc:"The groups, the largest first."`
@@ -175,7 +176,7 @@ func viewFailures(g *service.FailureGroups) failureGroups {
 	for i, one := range g.Data {
 		v.Data[i] = failureGroup{
 			Workflow: one.Workflow, Code: one.Code, Reference: one.Reference, Detail: one.Detail,
-			Count: one.Count, First: at(one.First), Last: at(one.Last), Sample: one.Sample,
+			Count: one.Count, First: at(one.First), Last: at(one.Last), Sample: one.Sample, Failure: one.Mark.String(),
 		}
 	}
 	return v

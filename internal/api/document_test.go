@@ -246,7 +246,7 @@ var samples = map[string][]request{
 	"countExecutions": {
 		{path: "/api/v1/executions/count"},
 		{path: "/api/v1/executions/count?status=error&phase=faulted&created_after=2026-01-01T00:00:00Z&created_before=2026-02-01T00:00:00Z&workflow_id=0197a5c4-1111-7000-8000-000000000001"},
-		{path: "/api/v1/executions/count?workflow=shop/order&label=team:blue&error_code=timeout&cause=api&waiting_for=slot&version=1.0.0&min_duration_ms=5&q=blue&root_id=0197a5c4-2222-7000-8000-000000000002"},
+		{path: "/api/v1/executions/count?workflow=shop/order&label=team:blue&error_code=timeout&cause=api&waiting_for=slot&version=1.0.0&min_duration_ms=5&q=blue&root_id=0197a5c4-2222-7000-8000-000000000002&retry_of=0197a5c4-2222-7000-8000-000000000002&failure=AAAAAAAAAAcvZG8vMC9h"},
 	},
 	"listFailures": {{path: "/api/v1/executions/failures?limit=1"}, {path: "/api/v1/executions/failures?workflow=shop/order&label=team:blue&error_code=timeout&cause=batch"}},
 	"getOverview": {

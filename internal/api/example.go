@@ -44,6 +44,7 @@ const (
 	exampleKeyID       = "019c13f1-0c00-7f3b-a2d4-9e8b7c6f5a43"
 	exampleGroupID     = "019c13f0-2b00-7e3f-9c5d-7a6b8c9d0e12"
 	exampleGrantID     = "019c13f0-3c00-7f40-8d6e-8b7c9d0e1f23"
+	exampleFailure     = "kZP0hZ7cF6kvZG8vMC9jb25maXJt"
 	exampleSessionID   = "019c13f2-7a10-7c02-a4d5-2e3f40516273"
 	examplePasskeyID   = "019c13f0-4d00-7a51-9e7f-9c8d0e1f2a34"
 	exampleAuditID     = "019c13f2-9b20-7a01-b3c4-1d2e3f405162"
@@ -205,7 +206,7 @@ func examples() map[reflect.Type]any {
 	}
 	failures := failureGroups{Data: []failureGroup{{
 		Workflow: workflow.ID, Code: "communication", Reference: "/do/0/confirm", Detail: "The stock server answered <number>.",
-		Count: 214, First: started, Last: finished, Sample: failed.ID,
+		Count: 214, First: started, Last: finished, Sample: failed.ID, Failure: exampleFailure,
 	}}}
 	published := auditEntry{
 		ID: exampleID[chargehand.AuditID](exampleAuditID), At: updated, Actor: auditActor{"key", exampleKeyID, "deploy"}, Action: "workflow.published",

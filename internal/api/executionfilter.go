@@ -61,6 +61,29 @@ var executionFilters = []*parameter{
 		},
 	},
 	{
+		name: "retry_of", in: "query", example: exampleExecutionID, about: "Only executions that repeat this one.",
+		schema: huma.Schema{Type: "string", Format: "uuid"},
+		read: func(c *call, value string) (complaint string) {
+			if setID(&c.args.filter.RetryOf, value) != nil {
+				return "must be the id of an execution."
+			}
+			return ""
+		},
+	},
+	{
+		name: "failure", in: "query", example: exampleFailure,
+		about:  "Only executions that have failed like this: the failure of a group of /executions/failures. It says nothing about the code of the error and the workflow, which are filters of their own.",
+		schema: huma.Schema{Type: "string"},
+		read: func(c *call, value string) (complaint string) {
+			mark, ok := service.ParseFailureMark(value)
+			if !ok || len(value) > maxFilterText {
+				return "must be the failure of a group of /executions/failures."
+			}
+			c.args.filter.Failure = &mark
+			return ""
+		},
+	},
+	{
 		name: "min_duration_ms", in: "query", example: 5000, about: "Only executions that took this long, or run for this long by now.",
 		schema: huma.Schema{Type: "integer", Minimum: number(0)},
 		read: func(c *call, value string) (complaint string) {

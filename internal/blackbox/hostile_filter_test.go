@@ -34,7 +34,7 @@ type hostileRoute struct {
 // hostileRoutes are those that filter. E, W and B stand for the id of an execution, a workflow and a batch.
 func hostileRoutes() []hostileRoute {
 	filters := []string{
-		"status", "phase", "batch_id", "created_after", "created_before", "version", "error_code", "cause", "waiting_for", "label", "root_id", "min_duration_ms", "q",
+		"status", "phase", "batch_id", "created_after", "created_before", "version", "error_code", "cause", "waiting_for", "label", "root_id", "retry_of", "failure", "min_duration_ms", "q",
 	}
 	of := []string{"workflow_id", "workflow"}
 	page := []string{"limit", "cursor", "sort", "include"}
@@ -142,8 +142,10 @@ func (c *choices) value(parameter string) string {
 		return c.of("running", "waiting", "faulted", "completed", "cancelled")
 	case "batch_id":
 		return c.of(c.batches...)
-	case "root_id":
+	case "root_id", "retry_of":
 		return c.of(c.executions...)
+	case "failure":
+		return c.of("AAAAAAAAAAcvZG8vMC9yZWFk", "AAAAAAAAAAc")
 	case "workflow_id":
 		return c.of(c.workflows...)
 	case "workflow":
@@ -224,7 +226,7 @@ func fits(t *testing.T, path string, a answer) {
 		cause, _ := e["cause"].(map[string]any)
 		waits, _ := e["waiting_for"].(map[string]any)
 		for parameter, value := range map[string]any{
-			"status": e["status"], "phase": e["phase"], "batch_id": e["batch_id"], "root_id": e["root_id"],
+			"status": e["status"], "phase": e["phase"], "batch_id": e["batch_id"], "root_id": e["root_id"], "retry_of": e["retry_of"],
 			"version": e["workflow_version"], "error_code": fault["code"], "cause": cause["kind"], "waiting_for": waits["kind"],
 		} {
 			if wanted := query[parameter]; len(wanted) > 0 && !slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(w, text(value)) }) {

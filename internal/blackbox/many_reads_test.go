@@ -60,6 +60,7 @@ func filters(c *choices) []filter {
 		{"version and workflow", true, func() string { return "version=" + c.of(seedText...) + "&workflow=orders/import" }},
 		{"tree", true, func() string { return "root_id=" + c.of(c.roots...) }},
 		{"tree that is none", true, func() string { return "root_id=" + c.of(c.executions...) }},
+		{"retries", true, func() string { return "retry_of=" + c.of(c.executions...) }},
 		{"batch", true, func() string { return "batch_id=" + c.of(c.batches...) }},
 		{"waiting", false, func() string {
 			return "waiting_for=" + c.of("timer", "slot", "event", "child", "retry", "person")

@@ -24,6 +24,8 @@ func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter) {
 	fl.StringArrayVar(&f.WaitingFor, "waiting-for", nil, "only executions that wait for person, child, event, retry, timer or slot (repeatable)")
 	fl.StringArrayVar(&f.Versions, "version", nil, "only executions of this version (repeatable)")
 	fl.StringVar(&f.Root, "root", "", "only executions that this one has started, directly or through others")
+	fl.StringVar(&f.RetryOf, "retry-of", "", "only executions that repeat this one")
+	fl.StringVar(&f.Failure, "failure", "", "only executions that failed like a group of executions failures, whose failure it is (--output json); use it with --error-code and a workflow")
 	fl.Var((*milliseconds)(&f.MinDurationMs), "min-duration", "only executions that took at least this long, or run for this long: 5s, 10m")
 	fl.StringVar(&f.Search, "search", "", "only executions with this id, beginning or last 8 digits of an id, id of an item, or value of a label")
 }

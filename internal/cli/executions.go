@@ -85,12 +85,14 @@ func resolveFilter(ctx context.Context, api *client.Client, f *client.ExecutionF
 		}
 		f.Batch = b.BatchID
 	}
-	if f.Root != "" && len(f.Root) != fullIDLength {
-		root, err := findExecution(ctx, api, f.Root)
-		if err != nil {
-			return err
+	for _, id := range []*string{&f.Root, &f.RetryOf} {
+		if *id != "" && len(*id) != fullIDLength {
+			found, err := findExecution(ctx, api, *id)
+			if err != nil {
+				return err
+			}
+			*id = found.ID
 		}
-		f.Root = root.ID
 	}
 	for flag, value := range map[string]*string{"--created-after": &f.CreatedAfter, "--created-before": &f.CreatedBefore} {
 		if err := resolveTime(flag, value); err != nil {

@@ -71,6 +71,7 @@ type FailureGroup struct {
 	Count       int64
 	First, Last time.Time // when the first and the last of them ended
 	Sample      chargehand.ExecutionID
+	Mark        FailureMark
 }
 
 // ListFailures groups the failures among what a list would show. Executions that were cancelled are none. Limit bounds
@@ -151,6 +152,7 @@ func groupFailures(rows []store.FailedExecution) (list []*failureGroup) {
 func (s *Service) showFailures(r *store.Reader, g *failureGroup) (FailureGroup, error) {
 	shown := FailureGroup{
 		Code: g.Code, Reference: g.At, Count: g.count, First: atMs(g.firstMs), Last: atMs(g.lastMs), Sample: g.ID,
+		Mark: FailureMark{g.At, g.Hash},
 	}
 	var err error
 	if shown.Workflow, err = s.names.workflow(r, g.Workflow); err != nil {

@@ -1,9 +1,13 @@
 package service
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
@@ -19,6 +23,8 @@ type ExecutionFilter struct {
 	Causes        []string
 	Labels        []Label
 	Root          chargehand.ExecutionID // of its tree; not the root itself
+	RetryOf       chargehand.ExecutionID // it repeats this one
+	Failure       *FailureMark           // how it has failed
 	Waits         []string               // kinds of WaitingFor
 	MinDurationMs int64
 	Search        string // id, its beginning or its last 8 digits, id of an item, or value of a label
@@ -28,7 +34,10 @@ type ExecutionFilter struct {
 func (f *ExecutionFilter) conditions(nowMs int64) store.Conditions {
 	c := store.Conditions{
 		ErrorCodes: f.ErrorCodes, Causes: f.Causes, Versions: f.Versions, MinDurationMs: f.MinDurationMs, NowMs: nowMs, Search: f.Search,
-		Labels: f.Labels,
+		Labels: f.Labels, RetryOf: f.RetryOf,
+	}
+	if f.Failure != nil {
+		c.Failure = &store.FaultMarks{At: f.Failure.reference, Hash: f.Failure.hash}
 	}
 	for _, name := range f.Waits {
 		if name == "slot" {
@@ -44,6 +53,27 @@ func (f *ExecutionFilter) conditions(nowMs int64) store.Conditions {
 		c.Label, c.Labels = &f.Labels[0], f.Labels[1:]
 	}
 	return c
+}
+
+// FailureMark is what failures with one code have in common that belong together: the task, and the detail without what
+// differs from case to case.
+type FailureMark struct {
+	reference string // as a JSON pointer; empty: none
+	hash      int64
+}
+
+// String is the form that ParseFailureMark reads.
+func (m FailureMark) String() string {
+	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(m.hash)), m.reference...))
+}
+
+// ParseFailureMark is the inverse of String.
+func ParseFailureMark(text string) (m FailureMark, ok bool) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(data) < 8 || !utf8.Valid(data[8:]) || bytes.IndexByte(data[8:], 0) >= 0 {
+		return m, false
+	}
+	return FailureMark{string(data[8:]), int64(binary.BigEndian.Uint64(data))}, true
 }
 
 // listScopesOf are the parts of a list: those of the workflows that were asked for, or all that the principal sees.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fingerprint"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -16,8 +18,12 @@ type filtered struct {
 	*store.Execution
 	workflow chargehand.WorkflowID
 	code     string
+	mark     FailureMark
 	labels   map[string]string
 }
+
+// repeated are executions that others repeat; they are not stored any more.
+var repeated = []chargehand.ExecutionID{{15: 1}, {15: 2}}
 
 func (e *filtered) fits(q *ListExecutions) bool {
 	f := &q.Filter
@@ -28,6 +34,12 @@ func (e *filtered) fits(q *ListExecutions) bool {
 	for _, l := range f.Labels {
 		value, has := e.labels[l.Name]
 		ok = ok && has && value == l.Value
+	}
+	if !f.RetryOf.IsZero() {
+		ok = ok && e.RetryOf == f.RetryOf
+	}
+	if f.Failure != nil {
+		ok = ok && e.code != "" && e.mark == *f.Failure
 	}
 	if f.MinDurationMs > 0 {
 		ok = ok && e.StartedMs != 0 && e.FinishedMs-e.StartedMs >= f.MinDurationMs
@@ -72,6 +84,12 @@ func TestFilters(t *testing.T) {
 		}
 		if some() {
 			f.MinDurationMs = 500
+		}
+		if some() {
+			f.RetryOf = repeated[r.IntN(len(repeated))]
+		}
+		if some() {
+			f.Failure = &all[r.IntN(len(all))].mark
 		}
 		if some() {
 			one := all[r.IntN(len(all))]
@@ -228,7 +246,7 @@ func (fx *fixture) some(r *rand.Rand, nos []int64, ms int64) store.Execution {
 	case 3:
 		row.Cause = store.CauseSchedule
 	case 4:
-		row.RetryOf = newID[chargehand.ExecutionID](ms)
+		row.RetryOf = repeated[r.IntN(len(repeated))]
 	}
 	if r.IntN(3) == 0 {
 		row.Labels = append(row.Labels, Label{Name: "size", Value: fmt.Sprint("s", r.IntN(2))})
@@ -237,6 +255,11 @@ func (fx *fixture) some(r *rand.Rand, nos []int64, ms int64) store.Execution {
 		row.Labels = append(row.Labels, Label{Name: "team", Value: fmt.Sprint("t", r.IntN(3))})
 	}
 	return row
+}
+
+func hashOf(detail string) int64 {
+	sum := fingerprint.Sum(detail)
+	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
 // insertSome inserts an execution, and ends some.
@@ -262,6 +285,13 @@ func insertSome(tx *store.Tx, r *rand.Rand, row *store.Execution, workflows []ch
 	if r.IntN(2) == 0 {
 		one.code = fmt.Sprint("c", r.IntN(3))
 		row.Status, row.Phase, o = chargehand.Errored, chargehand.Faulted, store.Outcome{Fault: []byte(`{"code":"` + one.code + `"}`)}
+		if n := r.IntN(9); n > 0 { // details differ in a number, and in a word
+			detail, task := fmt.Sprintf("order %d is %s", n, []string{"gone", "late"}[n%2]), []string{"", "/do/0/x"}[n/2%2]
+			o.Fault = fmt.Appendf(nil, `{"code":%q,"detail":%q,"instance":%q}`, one.code, detail, task)
+			one.mark.reference, one.mark.hash = task, hashOf(detail)
+		} else {
+			one.mark.hash = hashOf("")
+		}
 	}
 	_, err := tx.FinishExecution(row.No, row.Status, row.Phase, startedMs, endMs, &o)
 	return one, err

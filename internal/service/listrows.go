@@ -71,7 +71,7 @@ func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.Execut
 	if rows, err = l.inRange(rows, f, scopes); err != nil {
 		return nil, floor, err
 	}
-	if f.Label != nil && f.Root == 0 {
+	if f.Label != nil && !f.Related() {
 		rows, f.Floor, err = l.labelled(f, scopes, rows, most)
 	}
 	return rows, f.Floor, err

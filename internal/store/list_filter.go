@@ -13,13 +13,15 @@ import (
 // Conditions narrow a list of executions. Those that are zero do not.
 type Conditions struct {
 	ErrorCodes    []string
-	Waits         []WaitKind // what it waits for
-	WaitsForSlot  bool       // or for a slot
-	Label         *Label     // one that it has itself; served by an index. Those of batches: see LabelledBatches
-	Labels        []Label    // more of them, its own or of its batch; it has all
-	Root          int64      // of its tree; not the root itself
-	Causes        []string   // api, batch, schedule, event, parent, retry
-	Versions      []string   // of the workflow
+	Waits         []WaitKind             // what it waits for
+	WaitsForSlot  bool                   // or for a slot
+	Label         *Label                 // one that it has itself, by an index. Those of batches: see LabelledBatches
+	Labels        []Label                // more of them, its own or of its batch; it has all
+	Root          int64                  // of its tree; not the root itself
+	RetryOf       chargehand.ExecutionID // it repeats this one
+	Failure       *FaultMarks            // how it failed; Code is not looked at
+	Causes        []string               // api, batch, schedule, event, parent, retry
+	Versions      []string               // of the workflow
 	MinDurationMs int64
 	NowMs         int64                  // for the duration of those that run
 	LowID, HighID chargehand.ExecutionID // ids between them; zero: any
@@ -70,20 +72,23 @@ func unique[V cmp.Ordered](list []V) []V {
 // Narrowed reports whether a list looks at rows that it does not return.
 func (f *ExecutionFilter) Narrowed() bool {
 	c := &f.Conditions
-	indexed := len(c.ErrorCodes) > 0 || len(c.Waits) > 0 || c.WaitsForSlot || c.Label != nil || c.Root != 0
+	indexed := len(c.ErrorCodes) > 0 || len(c.Waits) > 0 || c.WaitsForSlot || c.Label != nil || f.Related()
 	return f.Failed || len(f.Phases) > 0 || f.StartedBy > 0 || len(c.Labels) > 0 || len(c.Causes) > 0 || len(c.Versions) > 0 ||
-		c.MinDurationMs > 0 || c.Search != "" || c.WaitsForSlot ||
+		c.MinDurationMs > 0 || c.Search != "" || c.WaitsForSlot || c.Failure != nil ||
 		indexed && (f.Workflow != 0 || f.StartedBy != 0 || len(f.Statuses) > 0) ||
 		c.Label != nil && (len(c.ErrorCodes) > 0 || len(c.Waits) > 0) || len(c.ErrorCodes) > 0 && len(c.Waits) > 0 ||
-		c.Root != 0 && (c.Label != nil || len(c.ErrorCodes) > 0 || len(c.Waits) > 0)
+		f.Related() && (c.Label != nil || len(c.ErrorCodes) > 0 || len(c.Waits) > 0) || c.Root != 0 && !c.RetryOf.IsZero()
 }
+
+// Related reports whether a list is of those that belong to another execution: of its tree, or its retries.
+func (f *ExecutionFilter) Related() bool { return f.Root != 0 || !f.RetryOf.IsZero() }
 
 func (f *ExecutionFilter) listing(statuses []chargehand.Status) *listing {
 	f.ErrorCodes, f.Waits, statuses = unique(f.ErrorCodes), unique(f.Waits), unique(statuses)
 	l := &listing{from: `execution e`, id: `e.id`, order: `id`}
 	low, high := f.bounds()
 	l.args = []any{f.Account, int64(f.Environment), low, high, int64(f.Limit)}
-	byLabel := f.Batch == 0 && f.Root == 0 && f.Label != nil
+	byLabel := f.Batch == 0 && !f.Related() && f.Label != nil
 	if l.label = byLabel; byLabel {
 		l.from, l.id = `label l JOIN execution e ON e.no = l.execution`, `l.id AS id`
 		l.common = `l.account = ?1 AND l.environment = ?2 AND l.id >= ?3 AND l.id < ?4`
@@ -148,6 +153,11 @@ func (f *ExecutionFilter) drive(l *listing, statuses []chargehand.Status, byLabe
 	switch {
 	case f.Batch != 0:
 		f.driveBatch(l)
+	case !f.RetryOf.IsZero():
+		l.ranges = []string{`e.retry_of = ` + l.arg(f.RetryOf[:]) + ` AND e.retry_of IS NOT NULL`}
+		l.common = strings.ReplaceAll(l.common, `e.account`, `+e.account`)
+		rows()
+		return
 	case f.Root != 0:
 		l.ranges = []string{`e.root = ` + l.arg(f.Root) + ` AND e.root <> 0`}
 		l.common = strings.ReplaceAll(l.common, `e.account`, `+e.account`)
@@ -223,7 +233,21 @@ func (f *ExecutionFilter) narrow(l *listing) {
 		l.rest += in(l, `(e.error_code || '')`, c.ErrorCodes)
 	}
 	f.narrowWaits(l)
-	if c.Label != nil && (f.Batch != 0 || f.Root != 0) {
+	if f.Batch != 0 && !c.RetryOf.IsZero() {
+		l.rest += ` AND CASE e.retry_of WHEN ` + l.arg(c.RetryOf[:]) + ` THEN 1 ELSE 0 END = 1` // not by its index
+	}
+	if c.Root != 0 && !c.RetryOf.IsZero() {
+		l.rest += ` AND +e.root = ` + l.arg(c.Root)
+	}
+	if c.Failure != nil {
+		l.rest += ` AND +e.phase = ` + l.arg(int64(chargehand.Faulted)) + ` AND e.error_hash = ` + l.arg(c.Failure.Hash)
+		if c.Failure.At == "" {
+			l.rest += ` AND e.error_at IS NULL`
+		} else {
+			l.rest += ` AND e.error_at = ` + l.arg(c.Failure.At)
+		}
+	}
+	if c.Label != nil && (f.Batch != 0 || f.Related()) {
 		l.rest += ` AND ` + l.labelled(*c.Label)
 	}
 	for _, label := range c.Labels {
@@ -314,7 +338,7 @@ func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, 
 	l := &listing{from: `execution e`, id: `e.id`, order: `id`}
 	low, high := f.bounds()
 	l.args = []any{f.Account, int64(f.Environment), low, high, int64(f.Limit)}
-	byLabel := f.Root == 0 && f.Label != nil
+	byLabel := !f.Related() && f.Label != nil
 	if byLabel {
 		l.from, l.id = `label l`, `l.id AS id`
 		l.common = `l.account = ?1 AND l.environment = ?2 AND l.id >= ?3 AND l.id < ?4`
@@ -322,7 +346,7 @@ func (r *Reader) Examined(f ExecutionFilter, n int) (id chargehand.ExecutionID, 
 		l.common = `e.account = ?1 AND e.environment = ?2 AND e.id >= ?3 AND e.id < ?4`
 	}
 	bare := f
-	if byLabel || f.Root != 0 || f.Failed || len(f.ErrorCodes) > 0 || len(f.Waits) > 0 && !f.WaitsForSlot {
+	if byLabel || f.Related() || f.Failed || len(f.ErrorCodes) > 0 || len(f.Waits) > 0 && !f.WaitsForSlot {
 		bare.Workflow, statuses = 0, allStatuses // they are looked at row by row
 	}
 	bare.drive(l, statuses, byLabel)

@@ -192,6 +192,8 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_workflow (workflow=? AND environment=? AND status=? AND id>? AND id<?)"}},
 		"list by status": {list(store.ExecutionFilter{Statuses: []chargehand.Status{chargehand.Errored}}), []string{
 			"SEARCH e USING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
+		"retries": {list(store.ExecutionFilter{Workflow: 3, StartedBy: -7, Conditions: store.Conditions{RetryOf: chargehand.ExecutionID{1}}}), []string{
+			"SEARCH e USING INDEX execution_retry (retry_of=? AND id>? AND id<?)"}},
 		"list by batch": {list(store.ExecutionFilter{Batch: 3}), []string{
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item<?)"}},
 		"keys by environment": {func(r *store.Reader) error {

@@ -19,7 +19,7 @@ var countTests = map[string]func(*fixture){
 }
 
 // conditions are filters of lists beside those of randomFilter, one for each index and each column.
-func conditions() []store.ExecutionFilter {
+func conditions(first chargehand.ExecutionID) []store.ExecutionFilter {
 	with := func(c store.Conditions) store.ExecutionFilter { return store.ExecutionFilter{Conditions: c} }
 	team := &store.Label{Name: "team", Value: "a"}
 	return []store.ExecutionFilter{
@@ -32,6 +32,9 @@ func conditions() []store.ExecutionFilter {
 		with(store.Conditions{WaitsForSlot: true, Waits: []store.WaitKind{store.WaitTimer}}), {Batch: 1, Conditions: store.Conditions{Label: team}},
 		with(store.Conditions{Label: team}), with(store.Conditions{Label: team, ErrorCodes: []string{"a"}}), with(store.Conditions{Labels: []store.Label{*team}}),
 		{StartedBy: -7, Conditions: store.Conditions{Label: team}}, with(store.Conditions{Root: 1}), with(store.Conditions{Root: 1, ErrorCodes: []string{"a"}}),
+		with(store.Conditions{RetryOf: first}), with(store.Conditions{RetryOf: first, Root: 1, Label: team}), {Workflow: 1, StartedBy: -7, Conditions: store.Conditions{RetryOf: first}},
+		{Batch: 1, Conditions: store.Conditions{RetryOf: first}}, with(store.Conditions{RetryOf: first, ErrorCodes: []string{"a"}}),
+		with(store.Conditions{Failure: &store.FaultMarks{}}), with(store.Conditions{ErrorCodes: []string{"a"}, Failure: &store.FaultMarks{At: "/do/0/x"}}),
 		with(store.Conditions{Causes: []string{"api", "batch", "parent", "schedule", "event", "retry"}}), with(store.Conditions{Causes: []string{"batch"}}),
 		with(store.Conditions{Versions: []string{"1.0.0"}}), with(store.Conditions{MinDurationMs: 3, NowMs: startMs + 9}), with(store.Conditions{Search: "a"}),
 		with(store.Conditions{Search: "0000000a"}),
@@ -61,6 +64,9 @@ func failing(f *fixture, n int) []store.Execution {
 		if i < 9 {
 			e.Account, e.Workflow, e.Item, e.Labels = 1, 1, int64(i), nil
 			b.LastItem = e.ID
+		}
+		if i > 0 && i%4 == 1 {
+			e.RetryOf = all[0].ID
 		}
 		all[i] = e
 	}
@@ -95,9 +101,8 @@ func failing(f *fixture, n int) []store.Execution {
 // keysOfLists: for every condition, in both orders, the keys are those of the rows of a list, and failures are those of
 // the rows that have failed.
 func keysOfLists(f *fixture) {
-	failing(f, 90)
 	listed, grouped := 0, 0
-	for _, filter := range conditions() {
+	for _, filter := range conditions(failing(f, 90)[89].ID) {
 		filter.Account, filter.Environment, filter.Limit = 1, chargehand.Live, 1000
 		f.view(func(r *store.Reader) error {
 			for _, filter.Ascending = range []bool{false, true} {

@@ -1880,6 +1880,7 @@ export type components = {
             last_at: string;
             /** Format: uuid */
             sample_id: string;
+            failure: string;
         };
         FailureGroups: {
             data: components["schemas"]["FailureGroup"][];
@@ -3014,6 +3015,8 @@ export interface operations {
                 waiting_for?: "person" | "child" | "event" | "retry" | "timer" | "slot";
                 label?: string;
                 root_id?: string;
+                retry_of?: string;
+                failure?: string;
                 min_duration_ms?: number;
                 q?: string;
                 limit?: number;
@@ -3083,6 +3086,8 @@ export interface operations {
                 waiting_for?: "person" | "child" | "event" | "retry" | "timer" | "slot";
                 label?: string;
                 root_id?: string;
+                retry_of?: string;
+                failure?: string;
                 min_duration_ms?: number;
                 q?: string;
                 limit?: number;
@@ -3374,6 +3379,8 @@ export interface operations {
                 waiting_for?: "person" | "child" | "event" | "retry" | "timer" | "slot";
                 label?: string;
                 root_id?: string;
+                retry_of?: string;
+                failure?: string;
                 min_duration_ms?: number;
                 q?: string;
                 workflow_id?: string;
@@ -3409,6 +3416,8 @@ export interface operations {
                 waiting_for?: "person" | "child" | "event" | "retry" | "timer" | "slot";
                 label?: string;
                 root_id?: string;
+                retry_of?: string;
+                failure?: string;
                 min_duration_ms?: number;
                 q?: string;
                 workflow_id?: string;

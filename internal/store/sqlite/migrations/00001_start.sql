@@ -429,6 +429,8 @@ CREATE INDEX execution_failed ON execution (account, environment, id, workflow, 
 CREATE INDEX execution_parked ON execution (account, environment, parked, id) WHERE parked <> 0;
 -- ListExecutions of those that an execution has started, directly or through others.
 CREATE INDEX execution_tree ON execution (root, id) WHERE root <> 0;
+-- ListExecutions of those that repeat an execution.
+CREATE INDEX execution_retry ON execution (retry_of, id) WHERE retry_of IS NOT NULL;
 -- StartDelayed, NextDelayedMs.
 CREATE INDEX execution_delayed ON execution (start_ms) WHERE state = 5;
 -- DeleteEnded.
