@@ -45,7 +45,7 @@ export function size(): Plugin {
           }
         }
         const before = new Set([...first, ...scripts(manifest, "src/routes/execution.tsx")]);
-        const more = [...scripts(manifest, "src/parts/execution/Graph.tsx")].filter((file) => !before.has(file));
+        const more = [...scripts(manifest, "src/parts/execution/GraphView.tsx")].filter((file) => !before.has(file));
         rows.push({ what: "the graph", kb: await kilobytes(more), limit: limits.graph });
         for (const { what, kb, limit } of rows) {
           const text = `${what} has ${kb.toFixed(1)} of ${limit} KB`;

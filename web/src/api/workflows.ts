@@ -83,6 +83,21 @@ export const versionQuestion = (id: string, version: string) =>
     }),
   );
 
+/** The tasks of a version and how they follow each other. */
+export const workflowGraphQuestion = (id: string, version: string) =>
+  queryOptions({
+    queryKey: [environment(), "workflow", id, "graph", version],
+    // The server has other forms of it too, which are not asked for.
+    queryFn: async ({ signal }) =>
+      (await answer(
+        client.GET("/workflows/{workflowId}/graph", {
+          params: { path: { workflowId: id }, query: { version } },
+          signal,
+        }),
+      )) as Schemas["Graph"],
+    refetchOnWindowFocus: false,
+  });
+
 /** The versions of a workflow, the newest first, page by page. */
 export const versionsQuestion = (id: string) =>
   infiniteQueryOptions({

@@ -42,6 +42,7 @@ export const workflow = {
   tabs: {
     label: "Teile des Workflows",
     definition: "Definition",
+    graph: "Graph",
     versions: "Versionen",
     run: "Starten",
     api: "API",

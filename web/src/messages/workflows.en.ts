@@ -42,6 +42,7 @@ export const workflow = {
   tabs: {
     label: "Parts of the workflow",
     definition: "Definition",
+    graph: "Graph",
     versions: "Versions",
     run: "Run",
     api: "API",

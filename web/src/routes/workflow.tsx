@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { useMay } from "../api/me.ts";
 import { workflowPath, workflowQuestion, type WorkflowDetail } from "../api/workflows.ts";
-import { t } from "../messages/index.ts";
+import { t, withTexts } from "../messages/index.ts";
 import { workflowTexts, workflowsTexts } from "../messages/workflows.ts";
 import { Copy } from "../parts/Copy.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
-import { scopes, tabs, type Address } from "../parts/workflow/address.ts";
+import { scopes, tabs, type Address, type Go } from "../parts/workflow/address.ts";
 import { Api } from "../parts/workflow/Api.tsx";
 import { Definition } from "../parts/workflow/Definition.tsx";
 import { Run } from "../parts/workflow/Run.tsx";
@@ -16,23 +17,32 @@ import { Versions } from "../parts/workflow/Versions.tsx";
 import "../styles/execution.css";
 import "../styles/workflows.css";
 
+const Graph = lazy(() => withTexts(import("../parts/workflow/Graph.tsx")));
+
 const route = getRouteApi("/workflows/$namespace/$name");
 
 /** A workflow: its definition, its versions, and how it is started. */
 export default function Workflow() {
   const { namespace, name } = route.useParams();
   const address = route.useSearch();
+  const navigate = useNavigate({ from: "/workflows/$namespace/$name" });
   const asked = useQuery(workflowQuestion(workflowPath(namespace, name)));
+  const go: Go = (change) => {
+    const next = Object.fromEntries(
+      Object.entries({ ...address, ...change }).filter(([, value]) => value !== undefined),
+    );
+    void navigate({ search: next as Address, replace: true, resetScroll: false });
+  };
   return (
     <Page title={asked.data?.title ?? `${namespace}/${name}`}>
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
       {asked.isLoading && <Waiting />}
-      {asked.data && <Parts key={asked.data.id} workflow={asked.data} address={address} />}
+      {asked.data && <Parts key={asked.data.id} workflow={asked.data} address={address} go={go} />}
     </Page>
   );
 }
 
-function Parts({ workflow, address }: { workflow: WorkflowDetail; address: Address }) {
+function Parts({ workflow, address, go }: { workflow: WorkflowDetail; address: Address; go: Go }) {
   const texts = workflowTexts();
   const may = useMay();
   const offered = tabs.filter((tab) => may(scopes[tab]));
@@ -83,6 +93,11 @@ function Parts({ workflow, address }: { workflow: WorkflowDetail; address: Addre
         ))}
       </nav>
       {shown === "definition" && <Definition workflow={workflow} version={version} />}
+      {shown === "graph" && (
+        <Suspense fallback={<Waiting />}>
+          <Graph workflow={workflow} version={version} address={address} go={go} />
+        </Suspense>
+      )}
       {shown === "versions" && <Versions workflow={workflow} />}
       {shown === "run" && <Run workflow={workflow} />}
       {shown === "api" && <Api workflow={workflow} />}

@@ -11,7 +11,8 @@ import "@xyflow/react/dist/base.css";
 
 export interface ViewProps {
   index: Index;
-  rows: ReadonlyMap<string, TaskRow>;
+  /** How the tasks of an execution are; undefined: the graph is of a definition. */
+  rows: ReadonlyMap<string, TaskRow> | undefined;
   closed: ReadonlySet<string>;
   selected: string | undefined;
   select: (id: string) => void;
@@ -46,7 +47,8 @@ export function Canvas({ index, rows, closed, selected, select, fold }: ViewProp
     height: box.height,
     data: {
       box,
-      row: rows.get(box.id),
+      row: rows?.get(box.id),
+      plain: rows === undefined,
       inside: inside.get(box.id),
       selected: box.id === selected,
       active: box.id === active,
@@ -162,8 +164,8 @@ function reveal(flow: ReactFlowInstance<Shown>, box: Box, frame: HTMLDivElement 
 }
 
 /** All lines as one drawing. Those between tasks that have both run are stronger. */
-function Lines({ layout, rows }: { layout: Layout; rows: ReadonlyMap<string, TaskRow> }) {
-  const began = (id: string) => rows.has(id) || id.endsWith(" start");
+function Lines({ layout, rows }: { layout: Layout; rows: ViewProps["rows"] }) {
+  const began = (id: string) => rows !== undefined && (rows.has(id) || id.endsWith(" start"));
   return (
     <svg className="graph-lines" width={layout.width} height={layout.height} aria-hidden>
       <defs>

@@ -1,22 +1,21 @@
-import { Button } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { lazy, useMemo, useState } from "react";
 import { graphQuestion, progressQuestion, type Graph as Data } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { every } from "../../api/query.ts";
 import { closedAtFirst, indexOf } from "../../graph/model.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { withTexts } from "../../messages/index.ts";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
 import { Waiting } from "../Waiting.tsx";
 import type { Address, Go } from "./address.ts";
-import { Canvas } from "./Canvas.tsx";
 import { useNewest } from "./entries.ts";
 import { Inspector } from "./Inspector.tsx";
 import { failingTask, taskRows, type TaskRow } from "./model.ts";
-import { Outline } from "./Outline.tsx";
-import "../../styles/graph.css";
+
+const GraphView = lazy(() => withTexts(import("./GraphView.tsx")));
 
 /** The tasks of an execution and how they follow each other, as a picture or as an outline. */
 export default function Graph({ execution, address, go }: { execution: Execution; address: Address; go: Go }) {
@@ -56,25 +55,13 @@ function Loaded({ execution, graph, rows, address, go }: Props) {
   const row = selected && byReference.get(selected.id);
   const newest = useNewest(execution.id, row);
   const close = () => go({ task: "/", seq: undefined });
-  const View = view === "outline" ? Outline : Canvas;
   return (
     <div className="timeline-page" data-inspected={row !== undefined || undefined}>
       <div className="timeline-main">
-        <div className="row graph-bar" role="group" aria-label={texts.view}>
-          {(["picture", "outline"] as const).map((name) => (
-            <Button
-              key={name}
-              size="compact-sm"
-              variant={name === view ? "filled" : "default"}
-              aria-pressed={name === view}
-              onClick={() => go({ view: name })}
-            >
-              {texts[name]}
-            </Button>
-          ))}
-        </div>
         {newest.error !== null && <Failure error={newest.error} />}
-        <View
+        <GraphView
+          view={view}
+          change={(name) => go({ view: name })}
           index={index}
           rows={byReference}
           closed={closed}

@@ -8,6 +8,8 @@ import { kindOf, nodeState } from "./states.ts";
 export interface NodeData extends Record<string, unknown> {
   box: Box;
   row: TaskRow | undefined;
+  /** It is of a definition, which has no states. */
+  plain: boolean;
   /** How many tasks a closed box holds. */
   inside: number | undefined;
   selected: boolean;
@@ -18,18 +20,18 @@ export interface NodeData extends Record<string, unknown> {
 
 /** A task in the picture, a box around tasks, or where a list begins or ends. */
 export function GraphNode({ data }: { data: NodeData }) {
-  const { box, row, inside, selected, active, select, fold } = data;
+  const { box, row, plain, inside, selected, active, select, fold } = data;
   const texts = executionTexts().graph;
   const { node } = box;
   if (!node) {
     return <div className={`graph-${box.kind}`}>{box.kind === "label" ? box.text : texts[partOf(box)]}</div>;
   }
-  const { state, words } = nodeState(node, row);
+  const { state, words } = plain ? { state: undefined, words: [] } : nodeState(node, row);
   const text = [...words, inside === undefined ? "" : texts.inside(inside), node.detail].filter(Boolean).join(" · ");
   const Chevron = box.kind === "box" ? IconChevronDown : IconChevronRight;
   return (
     <div
-      className={`graph-node graph-is-${state ?? "unreached"}${box.kind === "box" ? " graph-box" : ""}`}
+      className={`graph-node graph-is-${state ?? (plain ? "plain" : "unreached")}${box.kind === "box" ? " graph-box" : ""}`}
       data-selected={selected || undefined}
     >
       <button

@@ -59,7 +59,7 @@ export function Outline({ index, rows, closed, selected, select, fold }: ViewPro
             return undefined;
           }
           const { node } = line;
-          const { state, words } = nodeState(node, rows.get(node.id));
+          const { state, words } = rows ? nodeState(node, rows.get(node.id)) : { state: undefined, words: [] };
           const Chevron = closed.has(node.id) ? IconChevronRight : IconChevronDown;
           return (
             // Keys are those of the tree, which has the focus.

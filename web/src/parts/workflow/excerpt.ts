@@ -1,0 +1,23 @@
+/**
+ * The lines of a task in the text of a definition, from the one that names it to the last one that is deeper, without
+ * what is left of it. Undefined if the definition is not written over lines.
+ */
+export function excerpt(text: string, line: number): string | undefined {
+  const lines = text.split("\n");
+  const first = lines[line - 1];
+  if (first === undefined || lines.length < 3) {
+    return undefined;
+  }
+  const left = depth(first);
+  let end = line;
+  while (end < lines.length && (lines[end]?.trim() === "" || depth(lines[end] ?? "") > left)) {
+    end++;
+  }
+  const found = lines.slice(line - 1, end);
+  return found
+    .map((each) => each.slice(Math.min(left, depth(each))))
+    .join("\n")
+    .trimEnd();
+}
+
+const depth = (line: string): number => line.length - line.trimStart().length;
