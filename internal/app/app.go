@@ -30,6 +30,7 @@ type App struct {
 	cfg    Config
 	log    *slog.Logger
 	listen *net.TCPListener
+	debug  net.Listener // of profiles; nil: they are off
 
 	unclean bool // the database in the data directory was not closed in good order
 
@@ -62,6 +63,9 @@ func New(ctx context.Context, cfg Config) (*App, error) {
 		if a.listen != nil {
 			a.listen.Close()
 		}
+		if a.debug != nil {
+			a.debug.Close()
+		}
 		if a.db != nil {
 			a.db.close()
 		}
@@ -85,6 +89,11 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.listen = address.(*net.TCPListener)
+	if a.cfg.DebugListen != "" {
+		if a.debug, err = net.Listen("tcp", a.cfg.DebugListen); err != nil {
+			return installation.BadSetting("--debug-listen: %w", err)
+		}
+	}
 	owned, err := a.db.tryOwn(ctx)
 	if err != nil || !owned {
 		return err
@@ -101,6 +110,10 @@ func (a *App) Start() <-chan error {
 	releaseStartPages()
 	if db, _ := a.parts(); db != nil && db.file != nil {
 		a.services.Start("check of the database", func(ctx context.Context) { a.watchIntegrity(ctx, db.file) })
+	}
+	if a.debug != nil {
+		a.log.Info("profiles are served", "url", "http://"+a.debug.Addr().String()+"/debug/pprof/")
+		a.services.Start("profiles", func(ctx context.Context) { a.serveDebug(ctx, a.debug) })
 	}
 	a.services.Start("server", func(context.Context) {
 		if err := a.run(); err != nil {

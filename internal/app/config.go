@@ -46,6 +46,8 @@ type Config struct {
 
 	Listen    string // default 127.0.0.1:8080
 	PublicURL string // default: scheme and host of the request
+	// DebugListen is an address of this machine alone that answers with profiles of the process; empty: none does.
+	DebugListen string
 	// TrustedProxies are addresses and ranges whose forwarding headers count.
 	TrustedProxies []string
 	// WithoutPasswords leaves only passkeys and identity providers to sign in with.
@@ -188,6 +190,11 @@ func (c Config) check() error {
 	}
 	if c.mail != nil && c.PublicURL == "" {
 		return installation.BadSetting("--smtp-url needs --public-url: mails hold addresses of this server")
+	}
+	if c.DebugListen != "" {
+		if err := checkDebugAddress(c.DebugListen); err != nil {
+			return err
+		}
 	}
 	if _, err := c.proxies(); err != nil {
 		return err

@@ -19,7 +19,7 @@ var settingGroups = []struct {
 	names []string
 }{
 	{"Where things are", []string{"config", "data-dir", "database-url", "master-key-file", "files-url", "files-redirect", "encrypt", "workflows"}},
-	{"The server", []string{"listen", "public-url", "trusted-proxy", "rate-limit", "max-connections", "log-level", "log-format"}},
+	{"The server", []string{"listen", "public-url", "trusted-proxy", "rate-limit", "max-connections", "log-level", "log-format", "debug-listen"}},
 	{"How persons sign in", []string{"auth-password", "oidc", "oidc-client", "oidc-secret", "oidc-secret-file", "oidc-title", "oidc-provision"}},
 	{"Mail", []string{"smtp-url", "smtp-password-file", "mail-from"}},
 	{"What workflows may do", []string{"allow-run", "container-volume", "container-capability", "allow-egress", "connect-to", "trusted-ca", "resource-root"}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chargehand/chargehand/internal/app"
 	"github.com/chargehand/chargehand/internal/installation"
@@ -58,6 +59,7 @@ func newServe(c console) *cobra.Command {
 	mailFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Workflows, "workflows", "", "folder whose definitions are applied at start and again on change")
 	f.BoolVar(&cfg.FilesRedirect, "files-redirect", false, "with --files-url s3://…: send those who follow a link to a file to the S3 store itself")
+	debugFlag(f, &cfg)
 	workFlags(f, &cfg)
 	f.StringArrayVar(&cfg.EventSinks, "event-sink", nil, "[TYPE,…=]URL, repeatable: server that the events of executions are sent to; a TYPE may end in *")
 	f.StringVar(&cfg.TimeZone, "time-zone", "UTC", "time zone of schedule.cron, such as Europe/Berlin")
@@ -99,10 +101,15 @@ func newWorker(c console) *cobra.Command {
 	installationFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links to files that steps are given")
+	debugFlag(f, &cfg)
 	workFlags(f, &cfg)
 	temporalFlags(f, &cfg.Settings)
 	logs.register(f)
 	return cmd
+}
+
+func debugFlag(f *pflag.FlagSet, cfg *app.Config) {
+	f.StringVar(&cfg.DebugListen, "debug-listen", "", "address of this machine alone, such as 127.0.0.1:6060, that answers with profiles of the process below /debug/pprof/ (default: none)")
 }
 
 // runServer is what serve and worker do.

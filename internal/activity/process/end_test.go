@@ -263,7 +263,7 @@ func wantLimit(t *testing.T, err error, want process.Limit) {
 }
 
 func TestTimeLimit(t *testing.T) {
-	c := newConfiner(t, process.Limits{Time: 100 * time.Millisecond, Grace: 50 * time.Millisecond})
+	c := newConfiner(t, process.Limits{Time: 2 * time.Second, Grace: 50 * time.Millisecond})
 	out, err := c.Run(t.Context(), shell(t, c, `echo before; while :; do :; done`))
 	wantLimit(t, err, process.LimitTime)
 	if string(out.Stdout) != "before\n" {

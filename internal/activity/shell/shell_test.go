@@ -248,9 +248,9 @@ func TestWrongValuesAreRefused(t *testing.T) {
 }
 
 func TestLimitsBecomeFaults(t *testing.T) {
-	f := newFixture(t, process.Limits{Time: 100 * time.Millisecond, Grace: 10 * time.Millisecond, OutputBytes: 1 << 10})
+	f := newFixture(t, process.Limits{Time: 2 * time.Second, Grace: 10 * time.Millisecond, OutputBytes: 1 << 10})
 	slow := f.run(t, `echo why >&2; exec sleep 60`, nil).Fault
-	if slow == nil || slow.Type != machine.ErrTimeout || slow.Status != 408 || !strings.Contains(slow.Detail, "longer than 100ms") || !strings.HasSuffix(slow.Detail, "stderr: why") {
+	if slow == nil || slow.Type != machine.ErrTimeout || slow.Status != 408 || !strings.Contains(slow.Detail, "longer than 2s") || !strings.HasSuffix(slow.Detail, "stderr: why") {
 		t.Errorf("fault %v", slow)
 	}
 	loud := f.run(t, `cat /dev/zero`, nil).Fault
