@@ -23,6 +23,7 @@ type (
 	sessionKind   struct{}
 	passkeyKind   struct{}
 	auditKind     struct{}
+	operationKind struct{}
 )
 
 type (
@@ -50,6 +51,8 @@ type (
 	PasskeyID = ID[passkeyKind]
 	// AuditID names an entry of the audit log.
 	AuditID = ID[auditKind]
+	// OperationID names one action on many executions; its time part is the time of its request.
+	OperationID = ID[operationKind]
 )
 
 // ErrBadID is returned by ParseID for anything but the 36-character form of a UUID.

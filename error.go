@@ -76,6 +76,7 @@ const (
 	CodePasskeyNotFound   Code = "passkey_not_found"
 	CodeProviderNotFound  Code = "provider_not_found"
 	CodeSessionNotFound   Code = "session_not_found"
+	CodeOperationNotFound Code = "operation_not_found"
 	CodeProblemNotFound   Code = "problem_not_found"
 	CodeRouteNotFound     Code = "route_not_found"
 

@@ -50,6 +50,7 @@ type args struct {
 	graphAs       string            // form of a graph: json, mermaid or dot
 	verify        bool              // the session is to be made fresh
 	topics        []service.Topic   // of a stream
+	outcomes      []string          // of executions of an operation
 	ended         bool              // the client of a stream has its last event
 	page          string            // where the browser goes after the provider
 	back          string            // where the browser goes after a sign-in

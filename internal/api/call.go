@@ -41,6 +41,7 @@ type call struct {
 	grant         chargehand.GrantID
 	ownSession    chargehand.SessionID
 	passkey       chargehand.PasskeyID
+	operation     chargehand.OperationID
 	name          string // version, name of a secret, or problem code
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself
@@ -52,9 +53,10 @@ type call struct {
 
 	span trace.Span // nil: none
 
-	changed []slog.Attr     // what the handler adds to the log line of a change
-	code    chargehand.Code // of the problem that was answered; empty: none
-	hidden  error           // an error that is logged for the operator and that the client does not see
+	changed   []slog.Attr     // what the handler adds to the log line of a change
+	unchanged bool            // the request was only asked what it would change
+	code      chargehand.Code // of the problem that was answered; empty: none
+	hidden    error           // an error that is logged for the operator and that the client does not see
 
 	status int   // of the answer; 0: nothing was written
 	sent   int64 // bytes of the body of the answer

@@ -220,6 +220,7 @@ const (
 	pathU = "/api/v1/users/0197a5c4-7777-7000-8000-000000000007"
 	pathG = "/api/v1/groups/0197a5c4-8888-7000-8000-000000000008"
 	pathS = "/api/v1/secrets/token"
+	pathO = "/api/v1/operations/0197a5c4-bbbb-7000-8000-00000000000b"
 )
 
 // samples has a good request for every operation; more than one where answers differ.
@@ -294,6 +295,15 @@ var samples = map[string][]request{
 		{path: "/api/v1/batches/0197a5c4-3333-7000-8000-000000000003?executions=none"},
 		{path: "/api/v1/batches/0197a5c4-3333-7000-8000-000000000003", header: map[string]string{"If-None-Match": "*"}},
 	},
+	"startOperation": {
+		{method: "POST", path: "/api/v1/operations", body: `{"action":"cancel","filter":{"status":["processing"],"label":["team:blue"],"min_duration_ms":5},"reason":"no more"}`},
+		{method: "POST", path: "/api/v1/operations", body: `{"action":"retry","ids":["0197a5c4-2222-7000-8000-000000000002"],"version":"published"}`, header: map[string]string{"Idempotency-Key": "k"}},
+		{method: "POST", path: "/api/v1/operations", body: `{"action":"cancel","filter":{},"dry_run":true}`},
+	},
+	"listOperations":     {{path: "/api/v1/operations?limit=2"}},
+	"getOperation":       {{path: pathO}},
+	"listOperationItems": {{path: pathO + "/items?outcome=failed&outcome=skipped&limit=5"}},
+	"cancelOperation":    {{method: "POST", path: pathO + "/cancel"}},
 	"publishEvents": {
 		{method: "POST", path: "/api/v1/events", body: `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, header: map[string]string{"Content-Type": "application/cloudevents+json"}},
 		{method: "POST", path: "/api/v1/events", body: `[]`, header: map[string]string{"Content-Type": "application/cloudevents-batch+json", "Idempotency-Key": "k"}},

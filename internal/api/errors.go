@@ -94,6 +94,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The account has no grant with this id."},
 	chargehand.CodeSessionNotFound: {http.StatusNotFound, "There is no such session",
 		"You have no session with this id. It may have ended."},
+	chargehand.CodeOperationNotFound: {http.StatusNotFound, "There is no such operation",
+		"No operation with this id can be seen with this key. Operations are kept for 30 days after their end."},
 	chargehand.CodeProblemNotFound: {http.StatusNotFound, "There is no such problem type",
 		"The address does not name an error code of this server."},
 	chargehand.CodeRouteNotFound: {http.StatusNotFound, "There is nothing at this address",

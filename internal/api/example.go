@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/graph"
+	"github.com/chargehand/chargehand/internal/service"
 )
 
 // The examples of the document, by the type of the answer or body. They tell one story: the
@@ -48,6 +49,7 @@ const (
 	exampleSessionID   = "019c13f2-7a10-7c02-a4d5-2e3f40516273"
 	examplePasskeyID   = "019c13f0-4d00-7a51-9e7f-9c8d0e1f2a34"
 	exampleAuditID     = "019c13f2-9b20-7a01-b3c4-1d2e3f405162"
+	exampleOperationID = "019c13f4-6c10-7b22-a1d3-4c5d6e7f8091"
 	exampleCursor      = "AZwT8x1AAAABnBPzHUB7Doo8L22eS1oh"
 
 	exampleYAML = `document:
@@ -213,6 +215,14 @@ func examples() map[reflect.Type]any {
 		Target: &auditTarget{"workflow", exampleWorkflowID, "shop/order"}, Environment: "live", Address: "203.0.113.7", RequestID: "req_5d1c0f6a3b9e8274",
 		Changes: map[string]auditChange{"version": {"1.0.0", "1.1.0"}, "revision": {2, 1}}, Count: 1,
 	}
+	bulk := operation{
+		ID: exampleID[chargehand.OperationID](exampleOperationID), Action: "retry", Status: "running", Environment: "live", StartedBy: execution.StartedBy,
+		Filter: &operationFilter{Statuses: []string{"error"}, ErrorCodes: []string{"communication"}, WorkflowNames: []string{"shop/order"}}, Version: "published",
+		Total: 214, Pending: 120, Succeeded: 92, Skipped: 1, Failed: 1, CreatedAt: finished,
+	}
+	refused := operationItem{Execution: failed.ID, Outcome: "failed", Error: &operationError{"input_invalid", "The input does not match the input_schema of the workflow."}}
+	oneBulk := bulk
+	oneBulk.Failures = []operationItem{refused}
 	next, seq := exampleCursor, int64(3)
 	all := map[reflect.Type]any{}
 	phone := passkeyView{ID: exampleID[chargehand.PasskeyID](examplePasskeyID), Name: "Phone", CreatedAt: created, LastUsedAt: started}
@@ -239,6 +249,9 @@ func examples() map[reflect.Type]any {
 		}}},
 		batchPage{Data: []batch{withoutEntries(run)}},
 		batchItemPage{Data: entries},
+		oneBulk, operationPage{Data: []operation{bulk}}, operationItemPage{Data: []operationItem{refused}, Cursor: &next},
+		operationBody{Action: "retry", Filter: bulk.Filter, Version: "published"},
+		operationPreview{DryRun: true, Action: "cancel", Count: 12408, Limit: service.MaxOperationExecutions},
 		member, userPage{Data: []user{seen}}, *member.Invitation,
 		team, userGroupPage{Data: []userGroup{team}}, memberPage{Data: []foundUser{{seen.ID, seen.Name, seen.Email}}},
 		foundPeople{Users: []foundUser{{seen.ID, seen.Name, seen.Email}}, Groups: []foundGroup{{team.ID, team.Name}}},
@@ -310,7 +323,8 @@ var (
 var pathExamples = map[paramKind]any{
 	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, fileParam: exampleFileID,
 	userParam: exampleUserID, groupParam: exampleGroupID, grantParam: exampleGrantID, passkeyParam: examplePasskeyID, providerParam: "company",
-	keyParam: exampleKeyID, sessionParam: exampleSessionID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",
+	operationParam: exampleOperationID,
+	keyParam:       exampleKeyID, sessionParam: exampleSessionID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",
 }
 
 // parameterExamples are examples of parameters, by name.

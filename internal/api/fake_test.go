@@ -47,6 +47,7 @@ type fake struct {
 	listAudit       func(service.ListAudit) (*service.Page[service.AuditEntry], error)
 	putSecret       func(name string, body value.Value) (*service.Secret, bool, error)
 	publishEvents   func(service.PublishEvents) (bool, error)
+	operated        func(service.StartOperation)
 }
 
 func (f *fake) AuthenticateSession(_ context.Context, token string, env chargehand.Environment) (*service.Principal, error) {
@@ -73,6 +74,7 @@ var (
 	userID      = mustID[chargehand.UserID]("0197a5c4-7777-7000-8000-000000000007")
 	groupID     = mustID[chargehand.GroupID]("0197a5c4-8888-7000-8000-000000000008")
 	sessionID   = mustID[chargehand.SessionID]("0197a5c4-aaaa-7000-8000-00000000000a")
+	operationID = mustID[chargehand.OperationID]("0197a5c4-bbbb-7000-8000-00000000000b")
 	grantID     = mustID[chargehand.GrantID]("0197a5c4-9999-7000-8000-000000000009")
 )
 

@@ -60,7 +60,7 @@ func (c *call) outcome(took time.Duration) (level slog.Level, message string, re
 		return slog.LevelInfo, "sign-in failed", true
 	case c.status >= http.StatusBadRequest || c.code != "": // a problem after the first piece of the answer
 		return slog.LevelInfo, "request failed", true
-	case c.route != nil && c.route.change != "" && c.w.Header().Get("Idempotency-Replayed") == "":
+	case c.route != nil && c.route.change != "" && !c.unchanged && c.w.Header().Get("Idempotency-Replayed") == "":
 		return slog.LevelInfo, c.route.change, false
 	case took >= slowAfter+c.args.wait && (c.route == nil || !c.route.live):
 		return slog.LevelInfo, "request was slow", true

@@ -25,6 +25,7 @@ const (
 	secretParam
 	problemParam
 	assetParam
+	operationParam
 )
 
 // paramKinds lists the parameters of paths by the name they have there.
@@ -44,6 +45,7 @@ var paramKinds = map[string]paramKind{
 	"name":        secretParam,
 	"code":        problemParam,
 	"asset":       assetParam,
+	"operationId": operationParam,
 }
 
 // notFound is the answer to a segment that can name nothing: the same as for an id that
@@ -63,6 +65,7 @@ var notFound = map[paramKind]struct {
 	providerParam:  {chargehand.CodeProviderNotFound, "identity provider", ""},
 	passkeyParam:   {chargehand.CodePasskeyNotFound, "passkey", "the id is not a UUID"},
 	grantParam:     {chargehand.CodeGrantNotFound, "grant", "the id is not a UUID"},
+	operationParam: {chargehand.CodeOperationNotFound, "operation", "the id is not a UUID"},
 	sessionParam:   {chargehand.CodeSessionNotFound, "session", "the id is not a UUID"},
 	versionParam:   {chargehand.CodeVersionNotFound, "version", ""},
 	secretParam:    {chargehand.CodeSecretNotFound, "secret", ""},
@@ -104,6 +107,8 @@ func (c *call) parseID(kind paramKind, text string) error {
 		err = setID(&c.grant, text)
 	case sessionParam:
 		err = setID(&c.ownSession, text)
+	case operationParam:
+		err = setID(&c.operation, text)
 	case passkeyParam:
 		err = setID(&c.passkey, text)
 	default:

@@ -101,6 +101,7 @@ func endpoints() []endpoint {
 		countEndpoints(),
 		timelineEndpoints(),
 		batchEndpoints(),
+		operationEndpoints(),
 		streamEndpoints(),
 		fileEndpoints(),
 		keyEndpoints(),

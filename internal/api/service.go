@@ -66,6 +66,13 @@ type Service interface {
 	Entries(ctx context.Context, b *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error)
 	CancelBatch(ctx context.Context, p *service.Principal, r service.ChangeBatch) (*service.Batch, bool, error)
 
+	StartOperation(ctx context.Context, p *service.Principal, r service.StartOperation) (*service.Operation, bool, error)
+	PreviewOperation(ctx context.Context, p *service.Principal, r service.StartOperation) (*service.OperationPreview, error)
+	GetOperation(ctx context.Context, p *service.Principal, id chargehand.OperationID) (*service.Operation, error)
+	ListOperations(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[*service.Operation], error)
+	ListOperationItems(ctx context.Context, p *service.Principal, q service.ListOperationItems) (*service.Page[service.OperationItem], error)
+	CancelOperation(ctx context.Context, p *service.Principal, r service.CancelOperation) (*service.Operation, bool, error)
+
 	UploadFile(ctx context.Context, p *service.Principal, r service.UploadFile) (*service.File, bool, error)
 	GetFile(ctx context.Context, p *service.Principal, id chargehand.FileID, v service.View) (*service.File, error)
 	DeleteFile(ctx context.Context, p *service.Principal, id chargehand.FileID) error

@@ -200,6 +200,7 @@ func (t *term) start(l net.Listener) <-chan error {
 		return failed
 	}
 	t.services.Start("sweeps and schedules", t.service.Run)
+	t.services.Start("operations", t.service.RunOperations)
 	t.services.Start("counts by the hour", rollup.New(rollup.Config{Store: t.store, Log: t.log}).Run)
 	if t.sinks != nil {
 		t.services.Start("event sinks", t.sinks.Run)

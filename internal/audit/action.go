@@ -23,6 +23,8 @@ const (
 	ExecutionSuspended Action = "execution.suspended"
 	BatchCancelled     Action = "batch.cancelled"
 	BatchDeleted       Action = "batch.deleted"
+	OperationStarted   Action = "operation.started"
+	OperationCancelled Action = "operation.cancelled"
 	FileDeleted        Action = "file.deleted"
 	UserInvited        Action = "user.invited"
 	UserChanged        Action = "user.changed"
@@ -78,6 +80,8 @@ var actions = []Description{
 	{ExecutionRetried, "An execution was started again, with the input of this one or with another.", "execution", "execution, version, revision, input"},
 	{BatchCancelled, "A batch was cancelled.", "batch", "reason"},
 	{BatchDeleted, "A batch that had ended was deleted, with its items and everything that belonged to them.", "batch", "status, items"},
+	{OperationStarted, "An action on many executions was asked for. What it does to each of them has no entry of its own; the operation lists them.", "operation", "action, filter, ids, version, reason"},
+	{OperationCancelled, "An operation was ended before it had acted on all of its executions.", "operation", ""},
 	{FileDeleted, "A file was deleted.", "file", "size"},
 	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},
 	{UserChanged, "A user was disabled, or made active again, or has changed its own name or language.", "user", "status, name, locale"},

@@ -15,17 +15,7 @@ import (
 // that is still there, or what it has started has not ended).
 func (s *Service) DeleteExecution(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) error {
 	return s.update(ctx, func(tx *store.Tx) error {
-		row, err := s.findExecution(&tx.Reader, p, workflow, id)
-		if err != nil {
-			return err
-		}
-		if row, err = tx.LockExecution(row.No); err != nil {
-			return notFoundIs(err, executionNotFound)
-		}
-		if err := deletable(&tx.Reader, &row); err != nil {
-			return err
-		}
-		target, err := executionTarget(&tx.Reader, id)
+		row, err := s.deleteExecution(tx, p, workflow, id)
 		if err != nil {
 			return err
 		}
@@ -33,12 +23,28 @@ func (s *Service) DeleteExecution(ctx context.Context, p *Principal, workflow ch
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteExecution(row.No); err != nil {
+		w, err := tx.WorkflowByNo(row.Workflow)
+		if err != nil {
 			return err
 		}
 		changes := changed("status", row.Status.String(), nil).Set("phase", row.Phase.String(), nil)
+		target := audit.Target{Kind: "execution", ID: id.String(), Name: w.Namespace + "/" + w.Name}
 		return s.audit(ctx, tx, p, audit.ExecutionDeleted, target, changes.Set("workflow_version", name.version, nil))
 	})
+}
+
+// deleteExecution deletes an execution, and returns what its row was. Codes: those of DeleteExecution.
+func (s *Service) deleteExecution(tx *store.Tx, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (row store.Execution, err error) {
+	if row, err = s.findExecution(&tx.Reader, p, workflow, id); err != nil {
+		return row, err
+	}
+	if row, err = tx.LockExecution(row.No); err != nil {
+		return row, notFoundIs(err, executionNotFound)
+	}
+	if err := deletable(&tx.Reader, &row); err != nil {
+		return row, err
+	}
+	return row, tx.DeleteExecution(row.No)
 }
 
 // deletable says why an execution may not be deleted. Codes: state_conflict.

@@ -102,6 +102,7 @@ type Service struct {
 	cursors     cipher.Block // of cursors that tell nothing
 	evaluations *evaluations // of expressions of requests
 	live        live
+	operations  operations
 }
 
 // New returns a Service. It starts nothing; see Run. It panics if a required part is
@@ -126,6 +127,7 @@ func New(c Config) *Service {
 		strangers: make(chan struct{}, maxStrangers),
 	}
 	s.live.init(s)
+	s.operations.init()
 	s.cursors, s.evaluations = newCursors(s.pepper), newEvaluations()
 	s.schedules = schedule.New(schedule.Config{
 		Store: c.Store, Plans: c.Plans, Blobs: eventContents{s}, Starter: s, Zone: c.Zone, Unread: c.UnreadEvents,

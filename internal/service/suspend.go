@@ -50,18 +50,22 @@ func (s *Service) switchExecution(ctx context.Context, p *Principal, r ChangeExe
 			}
 			return s.audit(ctx, tx, p, action, target, nil)
 		}
-		err := do(ctx, r.Execution, append(c.recording(statusAccepted, "execution", r.Execution), audited)...)
-		switch {
-		case errors.Is(err, engine.ErrSuspended):
-			return nil, stateConflict("The execution is suspended already.")
-		case errors.Is(err, engine.ErrNotSuspended):
-			return nil, stateConflict("The execution is not suspended.")
-		}
-		if err := s.cancelled(err, "execution", executionNotFound); err != nil {
+		if err := s.switched(do(ctx, r.Execution, append(c.recording(statusAccepted, "execution", r.Execution), audited)...)); err != nil {
 			return nil, err
 		}
 		return show(c)
 	}, show)
+}
+
+// switched tells what became of a suspension, a resumption or a cancellation of an execution.
+func (s *Service) switched(err error) error {
+	switch {
+	case errors.Is(err, engine.ErrSuspended):
+		return stateConflict("The execution is suspended already.")
+	case errors.Is(err, engine.ErrNotSuspended):
+		return stateConflict("The execution is not suspended.")
+	}
+	return s.cancelled(err, "execution", executionNotFound)
 }
 
 // MaxSuspensions is how often an execution can be suspended. Each suspension and each resumption is an event of it.

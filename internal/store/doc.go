@@ -70,6 +70,8 @@
 //	usage         Usage StoredEvents LongestQueue
 //	count         ExecutionKeys Failures CountNow OldestUnfinished
 //	rollup        RollupState RollupPart Rollups Writers
+//	operation     OperationByID OperationByNo ListOperations ActiveOperations CountActiveOperations KeptOperations
+//	              PendingItems ListOperationItems
 //
 // Methods of Tx:
 //
@@ -107,6 +109,7 @@
 //	audit log     InsertAudit CountAudit DeleteAudit
 //	usage         FoldUsage
 //	rollup        CloseRollup PutRollupPart DeleteRollups
+//	operation     InsertOperation SelectItems BeginOperation SettleItem EndOperation HideOperation DeleteOperations
 //
 // A database is copied into one of another dialect by what both say about their tables
 // (copy.go): Table Column Value SameTables Sum NewTx, and each dialect's Tables.

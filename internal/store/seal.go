@@ -64,6 +64,8 @@ const (
 	kindDefinition = "definition"
 	kindResources  = "resources of a definition"
 	kindChanges    = "changes of an audit entry"
+	kindOperation  = "reason of the cancellations of an operation"
+	kindItemDetail = "error of an item of an operation"
 )
 
 // sealing is how a store seals: with what, and whether new columns are.

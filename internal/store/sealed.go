@@ -68,6 +68,7 @@ type clearColumn struct {
 var (
 	byExecution = func(r Row) string { return "execution " + chargehand.ExecutionID(r.Bytes(0)).String() }
 	byBatch     = func(r Row) string { return "batch " + chargehand.BatchID(r.Bytes(0)).String() }
+	byOperation = func(r Row) string { return "operation " + chargehand.OperationID(r.Bytes(0)).String() }
 	bySchedule  = func(r Row) string { return fmt.Sprintf("schedule %d", r.Int(0)) }
 	byNumber    = func(r Row) string {
 		return fmt.Sprintf("number %d in %s", r.Int(0), chargehand.Environment(r.Int(1)))
@@ -93,6 +94,8 @@ var clearColumns = []clearColumn{
 	ofExecution(kindCheckpoint, "checkpoint", "state"),
 	ofExecution(kindReason, "outbox", "reason"),
 	{kindBatch, "reason", "batch", "id", byBatch},
+	{kindOperation, "reason", "operation", "id", byOperation},
+	{kindItemDetail, "i.detail", "operation_item i JOIN operation o ON o.no = i.operation", "o.id", byOperation},
 	{kindEvent, "data", "event", "number, environment", byNumber},
 	{kindMatch, "state", "schedule_match", "schedule", bySchedule},
 	{kindDefinition, "source", "definition", "digest", byDigest},

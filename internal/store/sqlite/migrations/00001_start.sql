@@ -843,6 +843,50 @@ CREATE TABLE rollup_ended (
     execution INTEGER PRIMARY KEY
 ) STRICT;
 
+-- Operations ----------------------------------------------------------------------------------------------------------
+
+-- A row is an operation: one action on many executions.
+CREATE TABLE operation (
+    no          INTEGER PRIMARY KEY,
+    id          BLOB NOT NULL UNIQUE CHECK (length(id) = 16), -- its time part is the time of the request
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    action      INTEGER NOT NULL,           -- store.OperationAction
+    status      INTEGER NOT NULL,           -- store.OperationStatus
+    started_by  INTEGER NOT NULL,           -- as in execution
+    key         INTEGER NOT NULL,           -- API key whose rights bound it; 0: those of the person alone
+    filter      BLOB,                       -- JSON; NULL: the executions were named
+    version     TEXT,                       -- that retries run; NULL: the one of each execution
+    reason      BLOB,                       -- of cancellations, as UTF-8
+    reached     BLOB,                       -- id of the last execution that was looked at for the filter; NULL: none was
+    total       INTEGER NOT NULL DEFAULT 0, -- executions that were selected
+    succeeded   INTEGER NOT NULL DEFAULT 0,
+    skipped     INTEGER NOT NULL DEFAULT 0, -- on which the action has no use any more
+    failed      INTEGER NOT NULL DEFAULT 0,
+    code        TEXT,                       -- why it was stopped; NULL: it was not
+    detail      TEXT,                       -- the same in words
+    ended_ms    INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- ListOperations, KeptOperations.
+CREATE INDEX operation_list ON operation (account, environment, id);
+-- ActiveOperations, CountActiveOperations.
+CREATE INDEX operation_active ON operation (account, environment, no) WHERE status < 3;
+-- DeleteOperations.
+CREATE INDEX operation_ended ON operation (ended_ms) WHERE status >= 3;
+
+-- A row is an execution that an operation was to act on. What became of it is written with the change of the execution.
+CREATE TABLE operation_item (
+    operation INTEGER NOT NULL,
+    execution BLOB NOT NULL,              -- its id: there need not be an execution
+    outcome   INTEGER NOT NULL DEFAULT 0, -- store.ItemOutcome
+    started   BLOB,                       -- id of the execution that a retry has started
+    code      TEXT,                       -- of the error
+    detail    BLOB,                       -- of the error, as UTF-8
+    PRIMARY KEY (operation, execution)
+) STRICT, WITHOUT ROWID;
+-- PendingItems, ListOperationItems by outcome.
+CREATE INDEX operation_item_outcome ON operation_item (operation, outcome, execution);
+
 -- Mail ----------------------------------------------------------------------------------------------------------------
 
 -- A row is a mail, written with the change that it tells of. When it has ended, its content is gone; the row stays until
