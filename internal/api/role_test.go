@@ -74,7 +74,7 @@ func answerTo(t *testing.T, rt *route, role service.Role, env chargehand.Environ
 	path := rt.path
 	for name, value := range map[string]string{
 		"workflowId": workflowID.String(), "executionId": executionID.String(), "batchId": batchID.String(), "fileId": fileID.String(), "keyId": keyID.String(),
-		"userId": userID.String(), "groupId": groupID.String(), "grantId": grantID.String(), "sessionId": sessionID.String(), "version": "1.0.0", "name": "token", "code": "internal",
+		"userId": userID.String(), "groupId": groupID.String(), "grantId": grantID.String(), "operationId": operationID.String(), "sessionId": sessionID.String(), "version": "1.0.0", "name": "token", "code": "internal",
 	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)
 	}

@@ -216,7 +216,7 @@ func (s *Service) startOperation(ctx context.Context, p *Principal, r *StartOper
 		changes := changed("action", nil, operationActions[row.Action]).Set("ids", nil, len(b.ids)).
 			Set("version", nil, row.Version).Set("reason", nil, row.Reason)
 		if row.Filter != nil {
-			changes.Set("filter", nil, row.Filter)
+			changes.Set("filter", nil, json.RawMessage(row.Filter))
 		}
 		if err := s.audit(ctx, tx, p, audit.OperationStarted, operationTarget(&row), changes); err != nil {
 			return err
