@@ -38,6 +38,8 @@ type (
 		Waits         []string `json:"waiting_for,omitempty" nullable:"false" doc:"Executions that wait for one of these: person, child, event, retry, timer, slot."`
 		Labels        []string `json:"label,omitempty" nullable:"false" doc:"Executions that have all of these labels, each name:value."`
 		Root          string   `json:"root_id,omitempty" format:"uuid" doc:"Executions that this one has started, directly or through others."`
+		RetryOf       string   `json:"retry_of,omitempty" format:"uuid" doc:"Executions that repeat this one."`
+		Failure       string   `json:"failure,omitempty" doc:"Executions that have failed like this: the failure of a group of /executions/failures."`
 		MinDurationMs int64    `json:"min_duration_ms,omitempty" minimum:"0" doc:"Executions that took this long, or run for this long by now."`
 		Search        string   `json:"q,omitempty" doc:"Executions with this id, its beginning or its end, this id of an item, or a label with this value."`
 		Workflows     []string `json:"workflow_id,omitempty" nullable:"false" doc:"Executions of one of these workflows."`

@@ -171,6 +171,7 @@ func TestWholeInstallation(t *testing.T) {
 	driveSignIn(t, i)
 	driveExecutions(t, i, w, sleeping)
 	driveBatches(t, i, w, sleeping)
+	driveOperations(t, i)
 	driveFiles(t, i)
 	driveKeys(t, i)
 	drivePeople(t, i)
@@ -380,24 +381,78 @@ func driveFiles(t *testing.T, i *installation) {
 // activate makes an invited user active, as accepting the invitation does.
 func (i *installation) activate(t *testing.T, id string) {
 	t.Helper()
-	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(i.data, "chargehand.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
 	user, err := chargehand.ParseID[struct{}](id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = store.New(db).Update(t.Context(), func(tx *store.Tx) error {
+	i.update(t, func(tx *store.Tx) error {
 		m, err := tx.MemberByID(1, chargehand.UserID(user))
 		if err != nil {
 			return err
 		}
 		return tx.SetMemberStatus(m.No, store.Invited, store.Active)
 	})
+}
+
+// update writes into the database beside the server.
+func (i *installation) update(t *testing.T, write func(*store.Tx) error) {
+	t.Helper()
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(i.data, "chargehand.db")})
 	if err != nil {
 		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := store.New(db).Update(t.Context(), write); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// driveOperations acts on executions that do not exist, and ends an operation that never comes to an end.
+func driveOperations(t *testing.T, i *installation) {
+	const path = "/api/v1/operations"
+	do := func(operation, method, path, body string, status int, code ...string) api.Exchange {
+		t.Helper()
+		x := api.Exchange{Operation: operation, Method: method, Path: path, Body: body, Status: status}
+		if len(code) > 0 {
+			x.Code, x.AgainstTheDocument = code[0], status == 400
+		}
+		return i.Do(t, i.key, x)
+	}
+	x := do("startOperation", "POST", path, `{"action":"retry","filter":{"workflow":["default/none"]},"dry_run":true}`, 200)
+	if x.AnswerJSON["count"] != json.Number("0") || x.AnswerJSON["dry_run"] != true {
+		t.Errorf("dry run: %s", x.AnswerBody)
+	}
+	do("startOperation", "POST", path, `{"action":"retry","filter":{"stauts":"error"}}`, 400, "unknown_field")
+	x = do("startOperation", "POST", path, `{"action":"cancel","ids":["01900000-0000-7000-8000-000000000000"]}`, 202)
+	one := path + "/" + x.AnswerJSON["id"].(string)
+	if x.AnswerHeader.Get("Location") != i.base+one {
+		t.Errorf("Location %q", x.AnswerHeader.Get("Location"))
+	}
+	for deadline := time.Now().Add(2 * time.Minute); x.AnswerJSON["status"] != "completed" && time.Now().Before(deadline); {
+		x = do("getOperation", "GET", one, "", 200)
+	}
+	if x.AnswerJSON["failed"] != json.Number("1") || len(x.AnswerJSON["failures"].([]any)) != 1 {
+		t.Errorf("an execution that does not exist: %s", x.AnswerBody)
+	}
+	if x = do("listOperationItems", "GET", one+"/items?outcome=failed", "", 200); len(x.AnswerJSON["data"].([]any)) != 1 {
+		t.Errorf("items: %s", x.AnswerBody)
+	}
+	if x = do("listOperations", "GET", path+"?limit=1", "", 200); len(x.AnswerJSON["data"].([]any)) != 1 {
+		t.Errorf("operations: %s", x.AnswerBody)
+	}
+	do("cancelOperation", "POST", one+"/cancel", "", 409, "state_conflict")
+	endless := store.Operation{ID: chargehand.OperationID{1, 2, 3}, Account: 1, Environment: chargehand.Live, Action: store.OperationCancel}
+	i.update(t, func(tx *store.Tx) error {
+		keys, err := tx.ListKeys(1, chargehand.Live, chargehand.KeyID{}, 100)
+		if err != nil {
+			return err
+		}
+		endless.Key = keys[len(keys)-1].No
+		endless.StartedBy = endless.Key
+		return tx.InsertOperation(&endless, nil)
+	})
+	if x = do("cancelOperation", "POST", path+"/"+endless.ID.String()+"/cancel", "", 202); x.AnswerJSON["status"] != "cancelled" {
+		t.Errorf("cancelled: %s", x.AnswerBody)
 	}
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,8 @@ type storedFilter struct {
 	Waits         []string                `json:"waiting_for,omitempty"`
 	Labels        []string                `json:"label,omitempty"` // name:value
 	Root          chargehand.ExecutionID  `json:"root_id,omitzero"`
+	RetryOf       chargehand.ExecutionID  `json:"retry_of,omitzero"`
+	Failure       string                  `json:"failure,omitempty"`
 	MinDurationMs int64                   `json:"min_duration_ms,omitempty"`
 	Search        string                  `json:"q,omitempty"`
 	Workflows     []chargehand.WorkflowID `json:"workflow_id,omitempty"`
@@ -34,7 +37,7 @@ type storedFilter struct {
 func encodeFilter(q *ListExecutions) ([]byte, error) {
 	f := storedFilter{
 		Batch: q.Batch, CreatedAfter: q.CreatedAfter.UTC(), CreatedBefore: q.CreatedBefore.UTC(),
-		Versions: q.Filter.Versions, ErrorCodes: q.Filter.ErrorCodes, Causes: q.Filter.Causes, Waits: q.Filter.Waits, Root: q.Filter.Root,
+		Versions: q.Filter.Versions, ErrorCodes: q.Filter.ErrorCodes, Causes: q.Filter.Causes, Waits: q.Filter.Waits, Root: q.Filter.Root, RetryOf: q.Filter.RetryOf,
 		MinDurationMs: q.Filter.MinDurationMs, Search: q.Filter.Search, Workflows: q.Filter.Workflows, WorkflowNames: q.Filter.WorkflowNames,
 	}
 	for _, status := range q.Statuses {
@@ -42,6 +45,9 @@ func encodeFilter(q *ListExecutions) ([]byte, error) {
 	}
 	for _, phase := range q.Phases {
 		f.Phases = append(f.Phases, phase.String())
+	}
+	if q.Filter.Failure != nil {
+		f.Failure = q.Filter.Failure.String()
 	}
 	for _, l := range q.Filter.Labels {
 		f.Labels = append(f.Labels, l.Name+":"+l.Value)
@@ -62,9 +68,16 @@ func decodeFilter(data []byte) (q ListExecutions, err error) {
 	q = ListExecutions{
 		Batch: f.Batch, CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore,
 		Filter: ExecutionFilter{
-			Versions: f.Versions, ErrorCodes: f.ErrorCodes, Causes: f.Causes, Waits: f.Waits, Root: f.Root, MinDurationMs: f.MinDurationMs,
+			Versions: f.Versions, ErrorCodes: f.ErrorCodes, Causes: f.Causes, Waits: f.Waits, Root: f.Root, RetryOf: f.RetryOf, MinDurationMs: f.MinDurationMs,
 			Search: f.Search, Workflows: f.Workflows, WorkflowNames: f.WorkflowNames,
 		},
+	}
+	if f.Failure != "" {
+		mark, ok := ParseFailureMark(f.Failure)
+		if !ok {
+			return q, errors.New("decode the filter of an operation: the failure is not one")
+		}
+		q.Filter.Failure = &mark
 	}
 	for _, text := range f.Statuses {
 		status, _ := chargehand.ParseStatus(text)

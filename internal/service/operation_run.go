@@ -281,8 +281,9 @@ func (w *operationWorker) tell(ctx context.Context, no int64) error {
 // selectSome adds a part of the executions that an operation is for. When all are there, it begins to act on them.
 func (w *operationWorker) selectSome(ctx context.Context, p *Principal, row *store.Operation) error {
 	selected, err := selectionOf(row)
-	if err != nil {
-		return err
+	if err != nil { // it would not be better the next time
+		w.report("select the executions of operation "+row.ID.String(), err)
+		return w.stop(ctx, row, chargehand.NewError(chargehand.CodeInternal, "The filter of the operation cannot be read. The log of the server says why."))
 	}
 	var page selectedPage
 	err = w.view(ctx, func(r *store.Reader) (err error) {

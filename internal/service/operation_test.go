@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -564,6 +565,42 @@ func (fx *fixture) listed(t *testing.T, q ListExecutions, action store.Operation
 	}
 	slices.SortFunc(ids, func(a, b chargehand.ExecutionID) int { return strings.Compare(a.String(), b.String()) })
 	return ids, narrowed
+}
+
+// TestOperationFiltersAreStored: a filter of lists that is not in the stored form would select too much.
+func TestOperationFiltersAreStored(t *testing.T) {
+	q := ListExecutions{Statuses: []chargehand.Status{chargehand.Errored}, Phases: []chargehand.Phase{chargehand.Faulted}, Batch: chargehand.BatchID{1},
+		CreatedAfter: epoch, CreatedBefore: epoch.Add(time.Hour)}
+	f := reflect.ValueOf(&q.Filter).Elem()
+	for i := range f.NumField() {
+		switch v := f.Field(i).Addr().Interface().(type) {
+		case *[]string:
+			*v = []string{"a", "b"}
+		case *[]chargehand.WorkflowID:
+			*v = []chargehand.WorkflowID{{2}, {3}}
+		case *[]Label:
+			*v = []Label{{Name: "team", Value: "a:b"}, {Name: "x", Value: ""}}
+		case *chargehand.ExecutionID:
+			*v = chargehand.ExecutionID{byte(i + 1)}
+		case **FailureMark:
+			*v = &FailureMark{reference: "/do/0/a", hash: -5}
+		case *int64:
+			*v = int64(i)
+		case *string:
+			*v = "text"
+		case *bool: // the order of a list
+		default:
+			t.Fatalf("%s has a kind that this test does not know", f.Type().Field(i).Name)
+		}
+	}
+	stored, err := encodeFilter(&q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeFilter(stored)
+	if err != nil || !reflect.DeepEqual(got, q) {
+		t.Errorf("%+v was stored as %s and read as %+v, %v", q, stored, got, err)
+	}
 }
 
 // dyingDB is a database whose process dies at one of its commits: before it, or right after it.
