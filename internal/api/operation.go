@@ -50,7 +50,7 @@ type (
 		Action      string                 `json:"action" enum:"cancel,retry,suspend,resume,delete" doc:"What it does to each execution."`
 		Status      string                 `json:"status" enum:"selecting,running,completed,cancelled,stopped" doc:"selecting: it looks for the executions that its filter selects; running: it acts on them; completed: it has acted on all; cancelled: a request has ended it; stopped: the server has, and error says why. The last three are final."`
 		Environment string                 `json:"environment" enum:"live,test" doc:"The environment of its executions."`
-		StartedBy   *startedBy             `json:"started_by,omitempty" doc:"Who has started it. It acts on what this user or key sees and manages when the turn of each execution comes."`
+		StartedBy   *startedBy             `json:"started_by,omitempty" doc:"The user or key that has started it. It acts on what this one sees and manages when the turn of each execution comes."`
 		Filter      *operationFilter       `json:"filter,omitempty" doc:"Which executions are meant; left out: they were named."`
 		Version     string                 `json:"version,omitempty" enum:"published" doc:"What retries run; left out: the revision of each execution."`
 		Reason      string                 `json:"reason,omitempty" doc:"The reason of cancellations."`
@@ -134,7 +134,7 @@ func operationEndpoints() []endpoint {
 		{
 			method: get, path: collection, id: "listOperations", tag: "Operations",
 			summary: "List operations",
-			about: "Newest first. Who sees all of the environment sees the operations of all; others see their own. " +
+			about: "Newest first. A user or key that sees all of the environment sees the operations of all; others see their own. " +
 				"The newest " + strconv.Itoa(service.MaxKeptOperations) + " of an environment are kept, for 30 days after their end.",
 			scopes: service.ScopeExecutionsManage, parameters: []*parameter{limitParameter, cursorParameter},
 			answers: []answer{{status: 200, about: "List of operations", view: operationPage{}}},

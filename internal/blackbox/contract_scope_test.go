@@ -55,9 +55,9 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/workflows/W/batch/B/cancel", "executions:manage", ""},
 	{"GET", "/operations", "executions:manage", ""},
 	{"POST", "/operations", "executions:manage", `{"action":"cancel","ids":["` + nobody + `"]}`},
-	{"GET", "/operations/" + nobody, "executions:manage", ""},
-	{"GET", "/operations/" + nobody + "/items", "executions:manage", ""},
-	{"POST", "/operations/" + nobody + "/cancel", "executions:manage", ""},
+	{"GET", "/operations/O", "executions:manage", ""},
+	{"GET", "/operations/O/items", "executions:manage", ""},
+	{"POST", "/operations/O/cancel", "executions:manage", ""},
 	{"POST", "/files", "files:write", "{}"},
 	{"GET", "/files/F", "executions:read", ""},
 	{"GET", "/files/F/content", "executions:read", ""},
@@ -75,7 +75,7 @@ var scopes = []struct{ method, path, scope, body string }{
 
 // ids puts an id that names nothing in place of the letters.
 func ids(path string) string {
-	for _, letter := range []string{"W", "E", "B", "F", "K"} {
+	for _, letter := range []string{"W", "E", "B", "F", "K", "O"} {
 		path = strings.ReplaceAll(path, "/"+letter, "/"+nobody)
 	}
 	return path

@@ -18,8 +18,8 @@ type RetryExecution struct {
 	Body        value.Value // nil, or an object with `input`, `version`, `from` and `labels`
 	Idempotency *Idempotency
 	View        View
-	// settle writes that an operation has started the new execution, in place of an entry of the audit log.
-	settle func(tx *store.Tx, started chargehand.ExecutionID) error
+	// resolve writes that an operation has started the new execution, in place of an entry of the audit log.
+	resolve func(tx *store.Tx, started chargehand.ExecutionID) error
 }
 
 // RetryExecution starts a new execution with the input of one that has ended, or with another input. It may begin with
@@ -155,8 +155,8 @@ func (s *Service) retry(ctx context.Context, p *Principal, r *RetryExecution, c 
 		return nil, err
 	}
 	start.InTx = func(tx *store.Tx, _ int64) error {
-		if r.settle != nil {
-			return r.settle(tx, start.Row.ID)
+		if r.resolve != nil {
+			return r.resolve(tx, start.Row.ID)
 		}
 		changes := changed("execution", nil, start.Row.ID.String()).Set("version", name.version, revision.Version)
 		changes.Set("revision", name.number, revision.Number)

@@ -22,7 +22,7 @@ const (
 	MaxOperationExecutions = 100_000
 	// MaxOperationIDs is how many executions a request may name.
 	MaxOperationIDs = 1_000
-	// MaxActiveOperations is how many operations of an environment may be under way.
+	// MaxActiveOperations is the limit of the operations of an environment that are under way.
 	MaxActiveOperations = 20
 	// MaxKeptOperations is how many operations of an environment are kept; the oldest that has ended makes room.
 	MaxKeptOperations = 1_000

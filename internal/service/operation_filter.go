@@ -99,10 +99,12 @@ var (
 	unfinishedStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing, chargehand.HumanInTheLoop}
 	finalStatuses      = []chargehand.Status{chargehand.Finished, chargehand.Errored}
 	notSuspendedPhases = []chargehand.Phase{chargehand.Pending, chargehand.Running, chargehand.Waiting}
-	deletedCauses      = []string{"api", "schedule", "event", "retry"} // items go with their batch, and children after their parent
+	// Items are deleted with their batch, and children after their parent.
+	deletedCauses = []string{"api", "schedule", "event", "retry"}
 )
 
-// within narrows the values of a filter (none: any) to those that an action can be done to. ok is false if none is left.
+// within narrows the values of a filter (none: any) to those that an action can be done to. ok is false if none is
+// left.
 func within[T comparable](given, possible []T) (left []T, ok bool) {
 	if len(given) == 0 {
 		return possible, true

@@ -11,7 +11,7 @@ import (
 const (
 	// maxPreviews is how many counts of what operations would act on one process makes at once.
 	maxPreviews = 2
-	// previewPages bounds the parts of such a count. Each looks at maxExamined rows at most.
+	// previewPages bounds the parts of such a count. Each reads maxExamined rows at most.
 	previewPages = 250
 )
 

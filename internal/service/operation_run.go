@@ -22,10 +22,10 @@ import (
 const (
 	// operationEvery is how often this process looks for operations that other processes have accepted.
 	operationEvery = time.Second
-	// operationWait lies between two parts where all that is left waits for a place in a queue.
+	// operationWait lies between two parts where all that is left waits for a queue.
 	operationWait = 200 * time.Millisecond
 	// operationLease is how long the right to work on operations lasts after it was last prolonged. Two processes that
-	// do at once do no harm: each execution is settled once.
+	// do at once do no harm: each execution is resolved once.
 	operationLease = 15 * time.Second
 	// selectedAtOnce is how many executions one transaction selects.
 	selectedAtOnce = 500
@@ -64,14 +64,14 @@ func (o *operations) wake() {
 // operationWorker carries out operations. It belongs to one goroutine.
 type operationWorker struct {
 	*Service
-	last      map[operationTurn]int64          // the operation of an environment that had its turn last
+	last      map[operationShare]int64         // the operation of an environment that had its turn last
 	positions map[int64]chargehand.ExecutionID // where an operation looks for what is left
 	passed    map[int64]bool                   // operations of which nothing was done since they were at the beginning
 	leased    time.Time
 }
 
-// operationTurn is who has turns: an environment of an account.
-type operationTurn struct {
+// operationShare is who has turns: an environment of an account.
+type operationShare struct {
 	account     int64
 	environment chargehand.Environment
 }
@@ -80,7 +80,7 @@ type operationTurn struct {
 // of this process or of another.
 func (s *Service) RunOperations(ctx context.Context) {
 	w := &operationWorker{
-		Service: s, last: map[operationTurn]int64{}, positions: map[int64]chargehand.ExecutionID{}, passed: map[int64]bool{},
+		Service: s, last: map[operationShare]int64{}, positions: map[int64]chargehand.ExecutionID{}, passed: map[int64]bool{},
 	}
 	for ctx.Err() == nil {
 		rest, err := w.pass(ctx)
@@ -123,8 +123,8 @@ func (w *operationWorker) pass(ctx context.Context) (rest time.Duration, err err
 		return operationEvery, err
 	}
 	rest = operationWait
-	for _, row := range w.turns(active) {
-		waits, err := w.turn(ctx, &row)
+	for _, row := range w.roundRobin(active) {
+		waits, err := w.part(ctx, &row)
 		if err != nil {
 			return 0, err
 		}
@@ -148,12 +148,12 @@ func (w *operationWorker) forget(active []store.Operation) {
 	}
 }
 
-// turns chooses an operation of each environment: the one behind that which had the turn before.
-func (w *operationWorker) turns(active []store.Operation) (chosen []store.Operation) {
+// roundRobin chooses an operation of each environment: the one behind that which had the turn before.
+func (w *operationWorker) roundRobin(active []store.Operation) (chosen []store.Operation) {
 	for from := 0; from < len(active); {
-		env := operationTurn{active[from].Account, active[from].Environment}
+		env := operationShare{active[from].Account, active[from].Environment}
 		to := from
-		for to < len(active) && (operationTurn{active[to].Account, active[to].Environment}) == env {
+		for to < len(active) && (operationShare{active[to].Account, active[to].Environment}) == env {
 			to++
 		}
 		next := from
@@ -193,8 +193,8 @@ func (w *operationWorker) lease(ctx context.Context, life time.Duration) (mine b
 	return err == nil, err
 }
 
-// turn does a part of an operation. waits tells that nothing of it could be done now.
-func (w *operationWorker) turn(ctx context.Context, row *store.Operation) (waits bool, err error) {
+// part does a part of an operation. waits tells that nothing of it could be done now.
+func (w *operationWorker) part(ctx context.Context, row *store.Operation) (waits bool, err error) {
 	p, err := w.operationPrincipal(ctx, row)
 	var refused *chargehand.Error
 	switch {
@@ -208,7 +208,8 @@ func (w *operationWorker) turn(ctx context.Context, row *store.Operation) (waits
 	return w.handleSome(ctx, p, row)
 }
 
-// operationPrincipal is the one who has started an operation, with the rights that it has now. Codes: insufficient_scope.
+// operationPrincipal is the one who has started an operation, with the rights that it has now.
+// Codes: insufficient_scope.
 func (s *Service) operationPrincipal(ctx context.Context, row *store.Operation) (p *Principal, err error) {
 	err = s.view(ctx, func(r *store.Reader) (err error) {
 		p, err = s.principalByNo(r, row)
@@ -326,11 +327,11 @@ func tooManySelected() *chargehand.Error {
 		MaxOperationExecutions))
 }
 
-// errSettled is returned out of a transaction when another process has settled the execution, or the operation has ended.
-var errSettled = errors.New("the execution is settled, or the operation has ended")
+// errResolved is returned out of a transaction when another process has resolved the execution, or the operation has
+// ended.
+var errResolved = errors.New("the execution is resolved, or the operation has ended")
 
-// handleSome acts on a part of the executions of an operation. waits tells that all that is left waits for a place in
-// a queue.
+// handleSome acts on a part of the executions of an operation. waits tells that all that is left waits for a queue.
 func (w *operationWorker) handleSome(ctx context.Context, p *Principal, row *store.Operation) (waits bool, err error) {
 	var ids []chargehand.ExecutionID
 	err = w.view(ctx, func(r *store.Reader) (err error) {
@@ -373,7 +374,7 @@ type operationPart struct {
 
 	mu      sync.Mutex
 	next    int                            // of ids
-	handled int                            // settled, also by others
+	handled int                            // resolved, also by others
 	reached chargehand.ExecutionID         // all up to it were looked at
 	full    map[chargehand.WorkflowID]bool // workflows whose queue has no place now
 	refused *chargehand.Error              // why the operation cannot continue
@@ -408,12 +409,12 @@ func (o *operationPart) take(ctx context.Context) (id chargehand.ExecutionID, ok
 	return id, true
 }
 
-// handle acts on an execution and settles it, or leaves it for later.
+// handle acts on an execution and resolves it, or leaves it for later.
 func (o *operationPart) handle(ctx context.Context, id chargehand.ExecutionID) {
 	err := o.act(ctx, id)
 	var shown *chargehand.Error
 	switch {
-	case err == nil || errors.Is(err, errSettled):
+	case err == nil || errors.Is(err, errResolved):
 	case ctx.Err() != nil:
 		return
 	case errors.As(err, &shown) && shown.Code == chargehand.CodeQueueFull:
@@ -425,8 +426,8 @@ func (o *operationPart) handle(ctx context.Context, id chargehand.ExecutionID) {
 		o.note(func() { o.refused = shown })
 		return
 	default:
-		if err := o.settleError(ctx, id, err); err != nil {
-			o.report("settle an execution of an operation", err)
+		if err := o.resolveError(ctx, id, err); err != nil {
+			o.report("resolve an execution of an operation", err)
 			o.note(func() { o.away = true })
 			return
 		}
@@ -440,8 +441,8 @@ func (o *operationPart) note(change func()) {
 	change()
 }
 
-// settleError writes why nothing was done to an execution.
-func (o *operationPart) settleError(ctx context.Context, id chargehand.ExecutionID, why error) error {
+// resolveError writes why nothing was done to an execution.
+func (o *operationPart) resolveError(ctx context.Context, id chargehand.ExecutionID, why error) error {
 	item := store.OperationItem{Execution: id, Outcome: store.ItemFailed}
 	var shown *chargehand.Error
 	if errors.As(why, &shown) && shown.Code != chargehand.CodeInternal {
@@ -453,30 +454,30 @@ func (o *operationPart) settleError(ctx context.Context, id chargehand.Execution
 		o.log.Error("an operation failed on an execution", "operation", o.row.ID.String(), "execution", id.String(), "error", why)
 		item.Code, item.Detail = string(chargehand.CodeInternal), "An unexpected error occurred. The log of the server names the execution."
 	}
-	err := o.update(ctx, func(tx *store.Tx) error { return o.settle(tx, &item) })
-	if errors.Is(err, errSettled) {
+	err := o.update(ctx, func(tx *store.Tx) error { return o.resolve(tx, &item) })
+	if errors.Is(err, errResolved) {
 		return nil
 	}
 	return err
 }
 
-func (o *operationPart) settle(tx *store.Tx, item *store.OperationItem) error {
-	err := tx.SettleItem(o.row.No, item, o.nowMs())
+func (o *operationPart) resolve(tx *store.Tx, item *store.OperationItem) error {
+	err := tx.ResolveItem(o.row.No, item, o.nowMs())
 	if errors.Is(err, store.ErrConflict) {
-		return errSettled
+		return errResolved
 	}
 	return err
 }
 
-// act does to an execution what the operation is for, and settles it in the same transaction.
-// Codes: those of the request for one execution. Errors: errSettled.
+// act does to an execution what the operation is for, and resolves it in the same transaction.
+// Codes: those of the request for one execution. Errors: errResolved.
 func (o *operationPart) act(ctx context.Context, id chargehand.ExecutionID) error {
 	workflow, err := o.WorkflowOf(ctx, o.p, id)
 	if err != nil {
 		return err
 	}
 	succeeded := func(tx *store.Tx) error {
-		return o.settle(tx, &store.OperationItem{Execution: id, Outcome: store.ItemSucceeded})
+		return o.resolve(tx, &store.OperationItem{Execution: id, Outcome: store.ItemSucceeded})
 	}
 	switch o.row.Action {
 	case store.OperationRetry:
@@ -496,13 +497,13 @@ func (o *operationPart) act(ctx context.Context, id chargehand.ExecutionID) erro
 	default:
 		err = o.engine.Cancel(ctx, id, o.row.Reason, succeeded)
 	}
-	if errors.Is(err, errSettled) {
+	if errors.Is(err, errResolved) {
 		return err
 	}
 	return o.switched(err)
 }
 
-// retryItem starts an execution again, if there is a place in the queue of its workflow that others need not have.
+// retryItem starts an execution again, unless the queue of its workflow is long.
 // Codes: queue_full.
 func (o *operationPart) retryItem(ctx context.Context, workflow chargehand.WorkflowID, id chargehand.ExecutionID) error {
 	full, err := o.queueFull(ctx, workflow, id)
@@ -516,8 +517,8 @@ func (o *operationPart) retryItem(ctx context.Context, workflow chargehand.Workf
 	if o.row.Version != "" {
 		body = map[string]any{"version": o.row.Version}
 	}
-	_, err = o.retry(ctx, o.p, &RetryExecution{Workflow: workflow, Execution: id, Body: body, settle: func(tx *store.Tx, started chargehand.ExecutionID) error {
-		return o.settle(tx, &store.OperationItem{Execution: id, Outcome: store.ItemSucceeded, Started: started})
+	_, err = o.retry(ctx, o.p, &RetryExecution{Workflow: workflow, Execution: id, Body: body, resolve: func(tx *store.Tx, started chargehand.ExecutionID) error {
+		return o.resolve(tx, &store.OperationItem{Execution: id, Outcome: store.ItemSucceeded, Started: started})
 	}}, nil)
 	return err
 }

@@ -44,7 +44,7 @@ func (fx *fixture) begin(p *Principal, body string, filter *ListExecutions) *Ope
 }
 
 func (s *Service) worker() *operationWorker {
-	return &operationWorker{Service: s, last: map[operationTurn]int64{}, positions: map[int64]chargehand.ExecutionID{}, passed: map[int64]bool{}}
+	return &operationWorker{Service: s, last: map[operationShare]int64{}, positions: map[int64]chargehand.ExecutionID{}, passed: map[int64]bool{}}
 }
 
 // carry carries operations out until they wait or have ended.
@@ -351,8 +351,8 @@ func (fx *fixture) takeAll(m store.Member) {
 	}
 }
 
-// TestOperationWaitsForPlaces: retries wait while the queue of their workflow is full, and leave room in it for others.
-func TestOperationWaitsForPlaces(t *testing.T) {
+// TestOperationWaitsForQueues: retries wait while the queue of their workflow is full, and leave room in it for others.
+func TestOperationWaitsForQueues(t *testing.T) {
 	fx := newFixture(t)
 	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
 	p, _ := fx.operator("ada")
@@ -396,7 +396,7 @@ func TestOperationIsCancelled(t *testing.T) {
 	}
 	fx.carry(w)
 	if after := fx.operation(p, o); after.Succeeded != got.Succeeded {
-		t.Errorf("it went on: %+v", after)
+		t.Errorf("it acted on more: %+v", after)
 	}
 	if _, replayed, err := fx.CancelOperation(t.Context(), p, request); err != nil || !replayed {
 		t.Errorf("again with the same key: %t, %v", replayed, err)
@@ -425,19 +425,19 @@ func TestOperationLimits(t *testing.T) {
 	fx.begin(p, `{"action": "cancel", "filter": {}}`, &ListExecutions{})
 }
 
-// TestOperationTurns: an environment with many operations does not keep another waiting.
-func TestOperationTurns(t *testing.T) {
+// TestOperationsRoundRobin: an environment with many operations does not keep another waiting.
+func TestOperationsRoundRobin(t *testing.T) {
 	fx := newFixture(t)
 	w := fx.worker()
 	active := []store.Operation{{No: 1, Account: 1, Environment: chargehand.Live}, {No: 4, Account: 1, Environment: chargehand.Live},
 		{No: 5, Account: 1, Environment: chargehand.Live}, {No: 2, Account: 1, Environment: chargehand.Test}, {No: 3, Account: 2, Environment: chargehand.Live}}
 	for _, want := range [][]int64{{1, 2, 3}, {4, 2, 3}, {5, 2, 3}, {1, 2, 3}} {
 		var got []int64
-		for _, o := range w.turns(active) {
+		for _, o := range w.roundRobin(active) {
 			got = append(got, o.No)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("the turns are %v, want %v", got, want)
+			t.Errorf("the operations are %v, want %v", got, want)
 		}
 	}
 }

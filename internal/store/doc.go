@@ -109,7 +109,7 @@
 //	audit log     InsertAudit CountAudit DeleteAudit
 //	usage         FoldUsage
 //	rollup        CloseRollup PutRollupPart DeleteRollups
-//	operation     InsertOperation SelectItems BeginOperation SettleItem EndOperation HideOperation DeleteOperations
+//	operation     InsertOperation SelectItems BeginOperation ResolveItem EndOperation HideOperation DeleteOperations
 //
 // A database is copied into one of another dialect by what both say about their tables
 // (copy.go): Table Column Value SameTables Sum NewTx, and each dialect's Tables.

@@ -129,7 +129,7 @@ func (t *Tx) insertItems(no int64, ids []chargehand.ExecutionID) error {
 }
 
 // SelectItems adds executions to an operation that looks for them. from is how far it was (Operation.Reached), reached
-// how far it is now. ErrConflict: it does not look for them any more, or somebody else has looked further.
+// how far it is now. ErrConflict: it does not look for them any more, or another process is further.
 func (t *Tx) SelectItems(no int64, from, reached chargehand.ExecutionID, ids []chargehand.ExecutionID) error {
 	err := t.change("select items", `UPDATE operation SET reached = ?2, total = total + ?3 WHERE no = ?1 AND status = 1
  AND COALESCE(reached, ?5) = ?4`, no, reached[:], int64(len(ids)), from[:], make([]byte, len(from)))
@@ -146,10 +146,10 @@ func (t *Tx) BeginOperation(no, nowMs int64) error {
  ended_ms = CASE WHEN total > 0 THEN 0 ELSE ?2 END WHERE no = ?1 AND status = 1`, no, nowMs)
 }
 
-// SettleItem writes what became of an item of an operation, in the transaction of that. The last one completes the
-// operation. ErrConflict: the item is settled, or the operation does not run any more.
-func (t *Tx) SettleItem(no int64, i *OperationItem, nowMs int64) error {
-	err := t.change("settle item", `UPDATE operation_item SET outcome = ?3, started = ?4, code = ?5, detail = ?6
+// ResolveItem writes what became of an item of an operation, in the transaction of that. The last one completes the
+// operation. ErrConflict: the item is resolved, or the operation does not run any more.
+func (t *Tx) ResolveItem(no int64, i *OperationItem, nowMs int64) error {
+	err := t.change("resolve item", `UPDATE operation_item SET outcome = ?3, started = ?4, code = ?5, detail = ?6
  WHERE operation = ?1 AND execution = ?2 AND outcome = 0`,
 		no, i.Execution[:], int64(i.Outcome), idArg(i.Started), textArg(i.Code), t.seal(kindItemDetail, itemKey(no, i.Execution), bytesOf(i.Detail)))
 	if err != nil {

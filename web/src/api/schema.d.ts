@@ -528,6 +528,70 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/operations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listOperations"];
+        put?: never;
+        post: operations["startOperation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operations/{operationId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getOperation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operations/{operationId}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listOperationItems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operations/{operationId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["cancelOperation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workflows/{workflowId}/executions/{executionId}/events": {
         parameters: {
             query?: never;
@@ -2201,6 +2265,105 @@ export type components = {
             expires_at: string;
             mailed: boolean;
         };
+        Operation: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            action: "cancel" | "retry" | "suspend" | "resume" | "delete";
+            /** @enum {string} */
+            status: "selecting" | "running" | "completed" | "cancelled" | "stopped";
+            /** @enum {string} */
+            environment: "live" | "test";
+            started_by?: components["schemas"]["StartedBy"];
+            filter?: components["schemas"]["OperationFilter"];
+            /** @enum {string} */
+            version?: "published";
+            reason?: string;
+            /** Format: int64 */
+            total: number;
+            /** Format: int64 */
+            pending: number;
+            /** Format: int64 */
+            succeeded: number;
+            /** Format: int64 */
+            skipped: number;
+            /** Format: int64 */
+            failed: number;
+            error?: components["schemas"]["OperationError"];
+            failures?: components["schemas"]["OperationItem"][];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            finished_at?: string;
+        };
+        OperationBody: {
+            /** @enum {string} */
+            action: "cancel" | "retry" | "suspend" | "resume" | "delete";
+            filter?: components["schemas"]["OperationFilter"];
+            ids?: string[];
+            reason?: string;
+            /** @enum {string} */
+            version?: "published" | "same";
+            dry_run?: boolean;
+        };
+        OperationError: {
+            code: string;
+            detail: string;
+        };
+        OperationFilter: {
+            status?: string[];
+            phase?: string[];
+            /** Format: uuid */
+            batch_id?: string;
+            /** Format: date-time */
+            created_after?: string;
+            /** Format: date-time */
+            created_before?: string;
+            version?: string[];
+            error_code?: string[];
+            cause?: string[];
+            waiting_for?: string[];
+            label?: string[];
+            /** Format: uuid */
+            root_id?: string;
+            /** Format: uuid */
+            retry_of?: string;
+            failure?: string;
+            /** Format: int64 */
+            min_duration_ms?: number;
+            q?: string;
+            workflow_id?: string[];
+            workflow?: string[];
+        };
+        OperationItem: {
+            /** Format: uuid */
+            execution_id: string;
+            /** @enum {string} */
+            outcome: "pending" | "succeeded" | "skipped" | "failed";
+            /** Format: uuid */
+            retry_id?: string;
+            error?: components["schemas"]["OperationError"];
+        };
+        OperationItemPage: {
+            data: components["schemas"]["OperationItem"][];
+            cursor: string | null;
+        };
+        OperationPage: {
+            data: components["schemas"]["Operation"][];
+            cursor: string | null;
+        };
+        OperationPreview: {
+            dry_run: boolean;
+            /** @enum {string} */
+            action: "cancel" | "retry" | "suspend" | "resume" | "delete";
+            /** Format: int64 */
+            count: number;
+            at_least: boolean;
+            /** Format: int64 */
+            limit: number;
+            /** Format: date-time */
+            examined_until?: string;
+        };
         Overview: {
             /** Format: date-time */
             from: string;
@@ -3830,6 +3993,134 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Batch"];
+                };
+            };
+        };
+    };
+    listOperations: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationPage"];
+                };
+            };
+        };
+    };
+    startOperation: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OperationBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationPreview"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+        };
+    };
+    getOperation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                operationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+        };
+    };
+    listOperationItems: {
+        parameters: {
+            query?: {
+                outcome?: "pending" | "succeeded" | "skipped" | "failed";
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                operationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationItemPage"];
+                };
+            };
+        };
+    };
+    cancelOperation: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                operationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
                 };
             };
         };
