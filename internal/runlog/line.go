@@ -40,8 +40,8 @@ type encoder struct {
 type taskBytes struct{ seq, bytes int64 }
 
 func (e *encoder) add(l *Line) {
-	if e.data == nil {
-		e.data = append(make([]byte, 0, 1<<10), format)
+	if len(e.data) == 0 {
+		e.data = append(e.data, format)
 	}
 	e.data = binary.AppendVarint(e.data, l.AtMs-e.atMs)
 	e.data = binary.AppendUvarint(e.data, uint64(l.Seq))

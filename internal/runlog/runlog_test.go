@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type fixture struct {
 	blobs map[string][]byte
 
 	blocked chan struct{} // Updates wait until it is closed; nil: they do not
+	updates atomic.Int64
 }
 
 // blockingDB lets Updates wait.
@@ -47,6 +49,7 @@ func (db blockingDB) Update(ctx context.Context, fn func(store.Conn) error) erro
 	if db.f.blocked != nil {
 		<-db.f.blocked
 	}
+	db.f.updates.Add(1)
 	return db.DB.Update(ctx, fn)
 }
 
@@ -57,11 +60,7 @@ func newFixture(t testing.TB, limits runlog.Limits) *fixture {
 	if _, measured := t.(*testing.B); measured {
 		f.store = store.New(blockingDB{db, f})
 	}
-	row := store.Execution{ID: chargehand.ExecutionID{1}, Account: 1, Environment: chargehand.Live, Status: chargehand.Processing, Phase: chargehand.Running, State: store.StateActive, StartedBy: 7}
-	if err := f.store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertExecution(&row) }); err != nil {
-		t.Fatal(err)
-	}
-	f.execution = row.No
+	f.execution = f.insert(1)
 	f.writer = runlog.NewWriter(runlog.Config{Store: f.store, Blobs: f, Limits: limits})
 	t.Cleanup(func() {
 		f.writer.Stop(context.Background())
@@ -76,6 +75,19 @@ func newFixture(t testing.TB, limits runlog.Limits) *fixture {
 		}
 	})
 	return f
+}
+
+// insert inserts an execution and returns its number.
+func (f *fixture) insert(id byte) int64 {
+	f.Helper()
+	row := store.Execution{
+		ID: chargehand.ExecutionID{id}, Account: 1, Environment: chargehand.Live, Status: chargehand.Processing, Phase: chargehand.Running,
+		State: store.StateActive, StartedBy: 7,
+	}
+	if err := f.store.Update(context.Background(), func(tx *store.Tx) error { return tx.InsertExecution(&row) }); err != nil {
+		f.Fatal(err)
+	}
+	return row.No
 }
 
 // Put implements engine.Blobs.
@@ -369,6 +381,48 @@ func TestConcurrentTasks(t *testing.T) {
 	}
 	if len(lines) != 1600 {
 		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// TestShortLogsShareTransactions: what waits of many logs is written in few transactions, and a log that has ended or
+// whose execution is gone keeps the others from nothing.
+func TestShortLogsShareTransactions(t *testing.T) {
+	f := newFixture(t, runlog.Limits{Bytes: 2000})
+	say := func(execution int64, text string) {
+		task := f.writer.Task(execution, 1, nil)
+		task.Line(chargehand.LogInfo, text)
+		end(task)
+	}
+	say(f.execution, strings.Repeat("x", 3000))
+	f.flush()
+	if got := f.text(runlog.Query{}); !strings.Contains(got, "reached its limit") {
+		t.Fatalf("log\n%s", got)
+	}
+	const logs, gone = 150, 99_999
+	var all []int64
+	for n := range logs {
+		all = append(all, f.insert(byte(n+2)))
+	}
+	before := f.updates.Load()
+	for n, execution := range all {
+		say(execution, fmt.Sprint("line of ", n))
+		if n == logs/2 {
+			say(f.execution, "behind the end")
+			say(gone, "of nothing")
+		}
+	}
+	f.writer.Stop(t.Context())
+	if n := f.updates.Load() - before; n < 1 || n > logs/10 {
+		t.Errorf("%d transactions for %d logs", n, logs)
+	}
+	for n, execution := range all {
+		f.execution = execution
+		if got, want := f.text(runlog.Query{}), fmt.Sprintf("1 1 info log line of %d\n", n); got != want {
+			t.Errorf("log %q, want %q", got, want)
+		}
+	}
+	if d := f.writer.Stats().Dropped; d != 0 {
+		t.Errorf("%d bytes were dropped", d)
 	}
 }
 

@@ -54,8 +54,11 @@ type chunk struct {
 	stream chargehand.LogStream // chunkOutput
 	level  chargehand.LogLevel  // chunkLine
 	data   []byte
-	lost   int64 // chunkGap
+	text   string // chunkPlain
+	lost   int64  // chunkGap
 }
+
+func (c *chunk) size() int64 { return int64(len(c.data) + len(c.text)) }
 
 type chunkKind uint8
 
@@ -138,8 +141,8 @@ func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withd
 	if t == nil {
 		return
 	}
-	if level, text := ending(c, took, f, withdrawn); text != nil {
-		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, data: text})
+	if level, text := ending(c, took, f, withdrawn); text != "" {
+		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, text: text})
 	}
 	t.writer.push(chunk{task: t, kind: chunkEnd})
 }
@@ -147,12 +150,12 @@ func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withd
 // isProcess reports whether an activity shows what it does by what it writes.
 func isProcess(kind string) bool { return kind == "shell" || kind == "script" || kind == "container" }
 
-// ending is the line of a run that has ended; nil: none. Each call of an execution has one, so it is made without fmt.
-func ending(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bool) (chargehand.LogLevel, []byte) {
+// ending is the line of a run that has ended; empty: none. Each call of an execution has one, so it is made without fmt.
+func ending(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bool) (chargehand.LogLevel, string) {
 	if f == nil && !withdrawn && isProcess(c.Kind) {
-		return 0, nil
+		return 0, ""
 	}
-	text := append(append(make([]byte, 0, 64), c.Kind...), ", attempt "...)
+	text := append(append(make([]byte, 0, 128), c.Kind...), ", attempt "...)
 	text = append(strconv.AppendInt(text, int64(max(1, c.Attempt)), 10), ": "...)
 	level := chargehand.LogInfo
 	switch {
@@ -168,5 +171,10 @@ func ending(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bo
 	default:
 		text = append(text, "completed in "...)
 	}
-	return level, append(text, took.Round(time.Millisecond).String()...)
+	if took = took.Round(time.Millisecond); took > 0 && took < time.Second {
+		text = append(strconv.AppendInt(text, took.Milliseconds(), 10), "ms"...) // as String writes it
+	} else {
+		text = append(text, took.String()...)
+	}
+	return level, string(text)
 }

@@ -1,9 +1,11 @@
 package runlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,21 +23,41 @@ type segment struct {
 	log    *pendingLog
 	room   int64 // bytes that the log has left
 	full   bool
+	row    store.LogSegment
+	err    error // of the row, where those beside it were stored
 }
 
-// write makes a segment of chunks and stores it. Only one goroutine at a time does that for a log.
-func (w *Writer) write(l *pendingLog, chunks []chunk, stopping bool) {
+// write makes segments of what was taken of logs and stores them. Only one goroutine at a time does that for a log.
+func (w *Writer) write(parts []part, stopping bool) {
+	short := make([]*segment, 0, len(parts))
+	for i := range parts {
+		s := w.segment(parts[i].log, parts[i].chunks, stopping)
+		switch {
+		case s == nil:
+		case len(s.data) > inlineBytes:
+			w.stored(s, w.storeLong(s))
+		default:
+			short = append(short, s)
+		}
+	}
+	w.storeShort(short)
+}
+
+// segment makes a segment of chunks; nil: it would have no line.
+func (w *Writer) segment(l *pendingLog, chunks []chunk, stopping bool) *segment {
 	if l.ended {
-		return
+		return nil
 	}
 	size := 0
 	for i := range chunks {
-		size += len(chunks[i].data)
+		size += int(chunks[i].size())
 	}
 	if l.stored < 0 && size > inlineBytes {
 		w.readEnd(l)
 	}
 	s := &segment{writer: w, log: l, room: w.Limits.Bytes - max(0, l.stored)}
+	s.data = make([]byte, 0, size+lineCost*(len(chunks)+1))
+	s.sizes = make([]taskBytes, 0, min(len(chunks), 16))
 	if l.lost > 0 {
 		s.say(0, time.Now(), chargehand.LogWarning, dropped(l.lost, "could not be stored"))
 		l.lost = 0
@@ -46,9 +68,14 @@ func (w *Writer) write(l *pendingLog, chunks []chunk, stopping bool) {
 	for t := range l.partial {
 		s.overdue(t, stopping)
 	}
-	if s.lines > 0 {
-		w.store(s)
+	if s.lines == 0 {
+		return nil
 	}
+	s.row = store.LogSegment{
+		Execution: l.no, Lines: s.lines, Bytes: int64(len(s.data)), Ended: s.full, Tasks: s.tasks(),
+		Data: store.Payload{Inline: s.data, Size: int64(len(s.data))},
+	}
+	return s
 }
 
 // readEnd reads how much a log has.
@@ -81,7 +108,7 @@ func (s *segment) take(c *chunk) {
 			s.long(Line{AtMs: c.at.UnixMilli(), Seq: t.seq, Level: c.level, Stream: chargehand.LogLines, Text: t.hides.Text(string(c.data))})
 		}
 	case chunkPlain:
-		s.say(t.seq, c.at, c.level, string(c.data))
+		s.say(t.seq, c.at, c.level, c.text)
 	case chunkGap:
 		for i, u := range t.streams {
 			if u != nil {
@@ -221,42 +248,68 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// store stores a segment.
-func (w *Writer) store(s *segment) {
-	l := s.log
-	row := store.LogSegment{
-		Execution: l.no, Lines: s.lines, Bytes: int64(len(s.data)), Ended: s.full, Tasks: s.tasks(),
-		Data: store.Payload{Inline: s.data, Size: int64(len(s.data))},
-	}
-	err := w.patiently(func() error {
-		if len(s.data) > inlineBytes && row.Data.Blob == nil {
-			digest, err := w.Blobs.Put(w.ctx, s.data)
-			if err != nil {
+// storeLong stores a segment whose data do not belong into its row.
+func (w *Writer) storeLong(s *segment) error {
+	digest := []byte(nil)
+	return w.patiently(func() (err error) {
+		if digest == nil {
+			if digest, err = w.Blobs.Put(w.ctx, s.data); err != nil {
 				return err
 			}
-			row.Data = store.Payload{Blob: digest, Size: row.Bytes}
+			s.row.Data = store.Payload{Blob: digest, Size: s.row.Bytes}
 		}
-		written := row
-		err := w.Store.Update(w.ctx, func(tx *store.Tx) error {
-			written = row
-			return tx.AppendLog(&written)
-		})
-		if err == nil {
-			row = written
-		}
-		return err
+		return w.Store.Update(w.ctx, func(tx *store.Tx) error { return tx.AppendLog(&s.row) })
 	})
+}
+
+// storeShort stores segments together. One whose log has ended is none of the others' concern.
+func (w *Writer) storeShort(list []*segment) {
+	if len(list) == 0 {
+		return
+	}
+	// Rows are locked in the order of their numbers.
+	slices.SortFunc(list, func(a, b *segment) int { return cmp.Compare(a.log.no, b.log.no) })
+	err := w.patiently(func() error {
+		return w.Store.Update(w.ctx, func(tx *store.Tx) error {
+			for _, s := range list {
+				if s.err = tx.AppendLog(&s.row); s.err != nil && !endsLog(s.err) {
+					return s.err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil && len(list) > 1 && !passes(err) {
+		for i := range list {
+			w.storeShort(list[i : i+1])
+		}
+		return
+	}
+	for _, s := range list {
+		w.stored(s, cmp.Or(err, s.err))
+	}
+}
+
+// endsLog reports whether an error means that nothing more is written into a log: it is full, or the execution was
+// deleted.
+func endsLog(err error) bool {
+	return errors.Is(err, store.ErrLogEnded) || errors.Is(err, store.ErrNotFound)
+}
+
+// stored notes what has become of a segment.
+func (w *Writer) stored(s *segment, err error) {
+	l := s.log
 	switch {
 	case err == nil:
-		l.stored, l.ended = row.Total, row.Ended
-	case errors.Is(err, store.ErrLogEnded), errors.Is(err, store.ErrNotFound):
-		l.ended = true // it is full, or the execution was deleted
+		l.stored, l.ended = s.row.Total, s.row.Ended
+	case endsLog(err):
+		l.ended = true
 	default:
-		l.lost += row.Bytes
+		l.lost += s.row.Bytes
 		w.mu.Lock()
-		w.dropped += row.Bytes
+		w.dropped += s.row.Bytes
 		w.mu.Unlock()
-		w.Log.Warn("a part of the log of an execution was lost", "bytes", row.Bytes, "error", err)
+		w.Log.Warn("a part of the log of an execution was lost", "bytes", s.row.Bytes, "error", err)
 	}
 }
 
@@ -266,9 +319,14 @@ func (w *Writer) patiently(try func() error) (err error) {
 	defer cancel()
 	_ = pause.Retry(ctx, 20*time.Millisecond, 2*time.Second, func() bool {
 		err = try()
-		return err == nil || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrConflict)
+		return err == nil || !passes(err)
 	})
 	return err
+}
+
+// passes reports whether what has failed may succeed when it is repeated.
+func passes(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrConflict)
 }
 
 // RedactorOf returns the Redactor of an execution whose secrets were pinned; it reads them when it is called.

@@ -17,6 +17,12 @@ const (
 	// maxAge is how long something waits to be written, if no segment fills before. A line that is still being written
 	// waits once more; both are below the two seconds that a crash may cost.
 	maxAge = 800 * time.Millisecond
+	// gatherTime is how much earlier a log is written where others are due: what is due at about the same time shares
+	// a transaction.
+	gatherTime = 400 * time.Millisecond
+	// partsAtOnce is of how many logs something is written in one transaction, partsBytes how much that is together.
+	partsAtOnce = 200
+	partsBytes  = 256 << 10
 	// inlineBytes is the length of the longest segment in a row.
 	inlineBytes = 16 << 10
 	// writers is how many logs are written at once.
@@ -26,6 +32,8 @@ const (
 	chunkTime  = 5 * time.Millisecond
 	// chunkCost is what a piece costs beside its bytes.
 	chunkCost = 128
+	// firstChunks is for how many pieces there is room at first.
+	firstChunks = 4
 	// outageTime is how long a segment waits for a store that is away.
 	outageTime = time.Minute
 )
@@ -139,7 +147,7 @@ func (w *Writer) push(c chunk) {
 	c.at = time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t, size := c.task, int64(len(c.data))
+	t, size := c.task, c.size()
 	l := w.logs[t.execution]
 	switch {
 	case t.ended || c.kind == chunkEnd && !t.wrote:
@@ -178,15 +186,18 @@ func (w *Writer) fits(l *pendingLog, size int64) bool {
 
 // add appends a chunk, or joins it with the last one, and returns by how many bytes more wait.
 func (l *pendingLog) add(c chunk) int64 {
-	size := int64(len(c.data))
+	size := c.size()
 	if last := l.last(); last != nil && last.kind == chunkOutput && c.kind == chunkOutput && last.task == c.task && last.stream == c.stream &&
 		len(last.data)+len(c.data) <= chunkBytes && c.at.Sub(last.at) < chunkTime {
 		last.data = append(last.data, c.data...)
 		l.bytes += size
 		return size
 	}
-	if c.kind != chunkPlain { // the others belong to whom they came from
+	if c.data != nil { // they belong to whom they came from
 		c.data = append(make([]byte, 0, len(c.data)), c.data...)
+	}
+	if l.chunks == nil {
+		l.chunks = make([]chunk, 0, firstChunks)
 	}
 	l.chunks = append(l.chunks, c)
 	l.pushed++
@@ -235,15 +246,15 @@ func (w *Writer) arm(after time.Duration) {
 	w.timer.Reset(after)
 }
 
-// fire makes the logs ready that are due.
+// fire makes the logs ready that are due, and those that are due soon.
 func (w *Writer) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := time.Now()
+	now, gather := time.Now(), time.Duration(0)
 	for len(w.waiting) > 0 {
 		first := w.waiting[0]
 		current := first.log.state == logWaiting && first.log.due.Equal(first.at)
-		if wait := first.at.Sub(now); current && wait > 0 {
+		if wait := first.at.Sub(now); current && wait > gather {
 			w.arm(wait)
 			return
 		}
@@ -251,6 +262,7 @@ func (w *Writer) fire() {
 		w.waiting = w.waiting[1:]
 		if current {
 			w.makeReady(first.log)
+			gather = gatherTime
 		}
 	}
 	w.waiting = nil
@@ -271,18 +283,37 @@ func (w *Writer) run() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.ready) > 0 {
+		parts := w.takeReady()
+		stopping := w.stopping
+		w.mu.Unlock()
+		w.write(parts, stopping)
+		w.mu.Lock()
+		for i := range parts {
+			w.turned(parts[i].log, parts[i].chunks)
+		}
+	}
+	w.running--
+}
+
+// part is what is written of a log in one turn.
+type part struct {
+	log    *pendingLog
+	chunks []chunk
+}
+
+// takeReady takes what waits of a log that is ready, and of those behind it as long as that is little.
+func (w *Writer) takeReady() (parts []part) {
+	for size := int64(0); len(w.ready) > 0 && len(parts) < partsAtOnce; {
 		l := w.ready[0]
+		if size += l.bytes; len(parts) > 0 && size > partsBytes {
+			break
+		}
 		w.ready[0] = nil
 		w.ready = w.ready[1:]
 		l.state = logWriting
-		chunks := w.take(l)
-		stopping := w.stopping
-		w.mu.Unlock()
-		w.write(l, chunks, stopping)
-		w.mu.Lock()
-		w.turned(l, chunks)
+		parts = append(parts, part{l, w.take(l)})
 	}
-	w.running--
+	return parts
 }
 
 // take takes about a segment of what waits.
@@ -290,7 +321,7 @@ func (w *Writer) take(l *pendingLog) []chunk {
 	n, size := 0, int64(0)
 	for n < len(l.chunks) && size < segmentBytes {
 		if l.chunks[n].kind != chunkGap {
-			size += int64(len(l.chunks[n].data)) + chunkCost
+			size += l.chunks[n].size() + chunkCost
 		}
 		n++
 	}
