@@ -289,14 +289,26 @@ func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state Executi
 	if state != StateReady {
 		wakeMs = 0
 	}
+	return t.report("report state", no, `UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END, state = ?4, ready_ms = ?5,
+ parked = ?6, waits = ?7 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
+		no, number, int64(phase), int64(state), wakeMs, int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
+}
+
+// ReportWaits is ReportState that leaves the state, and so the slot, as it is.
+func (t *Tx) ReportWaits(no, number int64, phase chargehand.Phase, waits Waits) (Reported, error) {
+	return t.report("report waits", no, `UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END,
+ parked = ?4, waits = ?5 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
+		no, number, int64(phase), int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
+}
+
+// report makes the change of a state report. What it does not change, it reads.
+func (t *Tx) report(what string, no int64, change string, args ...any) (Reported, error) {
 	var s Reported
 	scan := func(r Row) {
 		s.State, s.Report, s.Account, s.Batch = ExecutionState(r.Int(0)), r.Int(1), r.Int(2), r.Int(3)
 		s.Final = s.State == StateEnded
 	}
-	err := t.one(`UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END, state = ?4, ready_ms = ?5,
- parked = ?6, waits = ?7 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
-		scan, no, number, int64(phase), int64(state), wakeMs, int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
+	err := t.one(change, scan, args...)
 	if err == nil {
 		s.Changed = true
 		return s, nil
@@ -308,7 +320,7 @@ func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state Executi
 	case errors.Is(err, ErrNotFound):
 		return Reported{Final: true}, nil
 	case err != nil:
-		return Reported{}, fmt.Errorf("report state: %w", err)
+		return Reported{}, fmt.Errorf("%s: %w", what, err)
 	}
 	return s, nil
 }

@@ -85,7 +85,7 @@
 //	starter       PutStarter
 //	execution     InsertExecution InsertFinished SetStatus SetState FinishExecution StartDelayed
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
-//	              ReportState LockExecution LockItems
+//	              ReportState ReportWaits LockExecution LockItems
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
 //	              PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint

@@ -51,7 +51,7 @@ type Execution struct {
 	CauseID     string // of what has
 	Root        int64  // root of its tree, if another execution has started it; else 0
 	StartMs     int64  // it does not start before; 0: it starts at once
-	Waits       Waits  // what it waits for; set by SetStatus, SetState and ReportState
+	Waits       Waits  // what it waits for; set by SetStatus, SetState, ReportState and ReportWaits
 	// Labels are inserted with it. They are not read with it (see Labels).
 	Labels []Label
 	// Trace is the trace context of the request that led to it, 25 bytes (package span); nil

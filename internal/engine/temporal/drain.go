@@ -127,6 +127,7 @@ func (r *run) continueAsNew() error {
 	next.Continued = &continued{
 		State: r.machine.Checkpoint(), TimeMs: r.timeMs,
 		Reported: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase,
+		WaitKind: r.slots.waits.Kind, Waits: r.slots.waits,
 		Chunks: d.chunks, Sizes: d.sizes, Seen: r.seen, Switched: r.switched,
 		Listens: r.readPositions(), Unsubscribed: r.listens.unsubscribed, Delivered: r.children.delivered,
 		Waiting: r.leftMessages(),

@@ -21,7 +21,7 @@ func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Executio
 	return row, err
 }
 
-// reportState is the activity that gives an execution's slot back, or asks for one. A repeated or late attempt changes
+// reportState is the activity that gives an execution's slot back, asks for one, or tells what it waits for. A repeated or late attempt changes
 // nothing, and answers with the state of the row.
 func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswer, error) {
 	phase, err := parsePhase(s.Phase)
@@ -37,19 +37,23 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 			return nil
 		}
 		state := store.StateParked
-		if err == nil && s.Slot {
+		if err == nil && s.Slot && !s.Keep {
 			state, err = a.askSlot(tx, &row)
 		}
 		if err != nil {
 			return err
 		}
-		now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs(), s.Waits)
+		if s.Keep {
+			now, err = tx.ReportWaits(s.No, s.Number, phase, s.Waits)
+		} else {
+			now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs(), s.Waits)
+		}
 		return err
 	})
 	if err != nil {
 		return stateAnswer{}, fmt.Errorf("store the reported state of an execution: %w", err)
 	}
-	if now.Changed && now.State != store.StateActive {
+	if now.Changed && !s.Keep && now.State != store.StateActive {
 		a.Freed(now.Account) // a slot is free, or this execution waits for one
 	}
 	return stateAnswer{

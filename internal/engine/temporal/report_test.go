@@ -73,6 +73,69 @@ func TestReportState(t *testing.T) {
 	}
 }
 
+// TestTellsWaits: the row says what an execution waits for also where its slot stays as it is: while it waits for an
+// attempt, which keeps the slot, and when one wait follows another. Older executions tell only with their slot.
+func TestTellsWaits(t *testing.T) {
+	t.Parallel()
+	const definition = `
+do:
+  - pay:
+      try: [{call: ` + get + `}]
+      catch: {retry: {delay: {seconds: 20}, limit: {attempt: {count: 3}}}}
+  - hour: {wait: {hours: 1}}
+  - short: {wait: {milliseconds: 1}}
+  - event: {listen: {to: {one: {with: {type: com.example.paid}}}}}`
+	attempt := func(n int) *store.Attempt { return &store.Attempt{Reference: "/do/0/pay", Number: n, Of: 4} }
+	retry := func(n int) store.Waits { return store.Waits{Kind: store.WaitRetry, Attempt: attempt(n)} }
+	for name, want := range map[string][]store.Waits{
+		"now":   {retry(2), retry(3), {Kind: store.WaitTimer}, {Kind: store.WaitEvent, Types: []string{"com.example.paid"}}},
+		"older": {{}, {}, {Kind: store.WaitTimer}, {Kind: store.WaitTimer}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newWorkerFixture(t)
+			s := &simulated{workerFixture: o, limits: defaultLimits()}
+			a := o.accept(compile(t, definition), 1)
+			a.TellsWaits = name == "now"
+			calls := 0
+			o.outside = func(context.Context, runner.Call) runner.Result {
+				if calls++; calls < 3 {
+					return runner.Result{Fault: &machine.Fault{Type: machine.ErrCommunication, Status: 503}}
+				}
+				return runner.Result{}
+			}
+			var got []store.Waits
+			s.before = func(env environment) {
+				for _, after := range []time.Duration{10 * time.Second, 30 * time.Second, 30 * time.Minute, 2 * time.Hour} {
+					env.RegisterDelayedCallback(func() {
+						row := o.row(a.No)
+						w := row.Waits
+						if known := w.Kind == store.WaitRetry || w.Kind == store.WaitTimer; known != (w.UntilMs > 0) {
+							t.Errorf("until %d: %+v", w.UntilMs, w)
+						}
+						if at := w.Attempt; at != nil {
+							if at.NextMs != w.UntilMs || row.State != store.StateActive {
+								t.Errorf("%+v, state %d", at, row.State)
+							}
+							at.NextMs = 0
+						}
+						w.UntilMs = 0
+						got = append(got, w)
+					}, after)
+				}
+				env.RegisterDelayedCallback(func() {
+					o.cancel(a.No)
+					s.during.SignalWorkflow(messageSignal, message{No: 1, Kind: kindCancel})
+				}, 3*time.Hour)
+			}
+			s.run(t, a)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("the row said\n%+v, want\n%+v", got, want)
+			}
+		})
+	}
+}
+
 // TestGrants: without a slot nothing starts, and only the grant that answers the last state report counts.
 func TestGrants(t *testing.T) {
 	t.Parallel()

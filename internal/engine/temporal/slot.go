@@ -13,31 +13,49 @@ import (
 // slots is what a run knows about its slot (DESIGN.md "Slots"). At most one state report is in flight; the next one
 // carries what has changed meanwhile.
 type slots struct {
-	held      bool   // it has a slot
-	asked     bool   // the last state report asked for one, which has not been granted
-	number    int64  // of the last state report
-	phase     string // in the last state report
+	held      bool        // it has a slot
+	asked     bool        // the last state report asked for one, which has not been granted
+	number    int64       // of the last state report
+	phase     string      // in the last state report
+	waits     store.Waits // in the last state report
 	reporting workflow.Future
 }
 
 // reportState sends a state report when the state has changed: an execution that only waits gives its slot back, and
-// an execution that has work again asks for a slot.
+// an execution that has work again asks for a slot. One whose slot stays as it is tells what it waits for from now on.
 func (r *run) reportState() {
 	s := &r.slots
 	if s.reporting != nil {
 		return
 	}
 	needs := r.machine.Load().HoldsSlot()
-	if needs == (s.held || s.asked) {
+	waits := engine.WaitsOf(r.machine, r.timeMs, s.waits, r.secrets)
+	keep := needs == (s.held || s.asked)
+	if keep && !r.tellsWaits(waits) {
 		return
 	}
 	s.number++
-	s.held, s.asked = false, needs
+	if !keep {
+		s.held, s.asked = false, needs
+	}
 	s.setPhase(r)
-	waits := engine.WaitsOf(r.machine, r.timeMs, store.Waits{}, r.secrets)
+	s.waits = waits
 	s.reporting = r.write(reportType, stateReport{
-		Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Phase: s.phase, Waiting: waits.Kind, Waits: waits,
+		Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Keep: keep, Phase: s.phase,
+		Waiting: waits.Kind, Waits: waits,
 	})
+}
+
+// tellsWaits reports whether a state report is worth it that says only what the execution waits for. While it waits for
+// a slot, none is sent, because the grant answers the report that asked. Of a short wait that follows another one of
+// its kind, the row does not tell.
+func (r *run) tellsWaits(waits store.Waits) bool {
+	before := r.slots.waits
+	if !r.argument.TellsWaits || r.slots.asked || engine.SameWaits(waits, before) {
+		return false
+	}
+	before.UntilMs = waits.UntilMs
+	return !engine.SameWaits(waits, before) || waits.UntilMs-r.timeMs >= engine.LongDelay.Milliseconds()
 }
 
 // setPhase notes the phase, and writes it to the search attribute. That costs an action of Temporal, so only

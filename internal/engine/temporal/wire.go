@@ -54,6 +54,8 @@ type argument struct {
 	Secrets      json.RawMessage `json:"secrets,omitempty"`   // by name, as pinned at the start
 	Suspended    bool            `json:"suspended,omitempty"` // at its start
 	Position     *position       `json:"position,omitempty"`  // that it begins at; nil: the first task
+	// TellsWaits: it reports what it waits for whenever that changes. Older executions do so only with their slot.
+	TellsWaits bool `json:"tells_waits,omitempty"`
 }
 
 // position is a machine.Position.
@@ -71,8 +73,10 @@ type continued struct {
 	TimeMs   int64           `json:"time_ms"`
 	Reported int64           `json:"reported"` // number of the last state report
 	Slot     bool            `json:"slot"`
-	Asked    bool            `json:"asked"` // the last state report asked for a slot that has not been granted
-	Phase    string          `json:"phase"` // as the row says
+	Asked    bool            `json:"asked"`               // the last state report asked for a slot that has not been granted
+	Phase    string          `json:"phase"`               // as the row says
+	WaitKind store.WaitKind  `json:"wait_kind,omitempty"` // as the row says, with Waits
+	Waits    store.Waits     `json:"waits,omitzero"`
 	Chunks   int64           `json:"chunks"`
 	Sizes    []int           `json:"sizes,omitempty"` // entries of the newest chunks, the newest last
 	Seen     []int64         `json:"seen,omitempty"`  // message numbers, the newest last
@@ -173,8 +177,9 @@ type stateReport struct {
 	Execution chargehand.ExecutionID `json:"execution"`
 
 	No     int64  `json:"no"`
-	Number int64  `json:"number"` // ascending in an execution
-	Slot   bool   `json:"slot"`   // asks for a slot; otherwise gives it back
+	Number int64  `json:"number"`         // ascending in an execution
+	Slot   bool   `json:"slot"`           // asks for a slot; otherwise gives it back
+	Keep   bool   `json:"keep,omitempty"` // neither: only the phase and Waits are new
 	Phase  string `json:"phase"`
 	// Waits is what the execution waits for, as store.Waits is encoded; Waiting is its kind.
 	Waiting store.WaitKind `json:"waiting,omitempty"`

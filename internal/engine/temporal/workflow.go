@@ -170,7 +170,8 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 		return engine.Unreadable("state", err)
 	}
 	r.timeMs, r.seen, r.switched = c.TimeMs, c.Seen, c.Switched
-	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Reported, phase: c.Phase}
+	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Reported, phase: c.Phase, waits: c.Waits}
+	r.slots.waits.Kind = c.WaitKind
 	r.drain.chunks, r.drain.sizes = c.Chunks, c.Sizes
 	r.yielded = r.machine.Load().Yielded
 	r.streams.waiting, r.children.delivered = c.Waiting, c.Delivered

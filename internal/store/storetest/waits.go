@@ -43,7 +43,32 @@ func waitsWritten(f *fixture) {
 	if got := f.byNo(no).Waits; !reflect.DeepEqual(got, store.Waits{Kind: store.WaitChild}) {
 		f.Errorf("after ReportState %+v", got)
 	}
+	before := f.byNo(no)
+	want = store.Waits{Kind: store.WaitRetry, UntilMs: startMs + 20, Attempt: &store.Attempt{Reference: "/do/0/a", Number: 3, NextMs: startMs + 20}}
+	for _, number := range []int64{2, 2, 1} { // the second one is repeated, the last one comes late
+		var now store.Reported
+		f.update(func(tx *store.Tx) (err error) {
+			now, err = tx.ReportWaits(no, number, chargehand.Running, want)
+			return err
+		})
+		if now.Final || now.Report != 2 || now.State != before.State {
+			f.Errorf("report %d: %+v", number, now)
+		}
+		want.Kind = store.WaitChild
+	}
+	want.Kind = store.WaitRetry
+	before.Waits, before.Phase = want, chargehand.Running
+	if got := f.byNo(no); !reflect.DeepEqual(got, before) {
+		f.Errorf("after ReportWaits %+v, want %+v", got, before)
+	}
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, no, startMs+1, `1`); return err })
+	f.update(func(tx *store.Tx) error {
+		now, err := tx.ReportWaits(no, 3, chargehand.Running, want)
+		if !now.Final {
+			f.Errorf("of one that has ended: %+v", now)
+		}
+		return err
+	})
 	if got := f.byNo(no).Waits; !reflect.DeepEqual(got, store.Waits{}) {
 		f.Errorf("after the end %+v", got)
 	}
