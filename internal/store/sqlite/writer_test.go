@@ -322,14 +322,17 @@ func TestConcurrentLogBesideLongView(t *testing.T) {
 
 // TestLogIsBoundedByBytes writes few large commits while a View runs that does not end by itself: the log is no longer
 // than its bound and one commit, the View is interrupted with an error that says so, and nothing that was written is
-// lost.
+// lost. An attempt to let the log start again may take too long on a busy machine: it is in the server's log then, and
+// the log may have grown by as much as between two copies.
 func TestLogIsBoundedByBytes(t *testing.T) {
 	limits := logLimits{commits: 1 << 30, grown: 128, pages: 256, most: 768}
-	db, err := Open(Options{Path: filepath.Join(t.TempDir(), "data.db"), Owner: true, limits: limits})
+	var log bytes.Buffer
+	db, err := Open(Options{
+		Path: filepath.Join(t.TempDir(), "data.db"), Owner: true, limits: limits, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
 	reading, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- db.View(t.Context(), func(c store.Conn) error {
@@ -352,9 +355,6 @@ func TestLogIsBoundedByBytes(t *testing.T) {
 		}
 		longest = max(longest, walBytes(t, db))
 	}
-	if most := limits.most*frameBytes + 2*valueBytes; longest > most {
-		t.Errorf("the log grew to %d KiB; its bound and one commit are %d", longest>>10, most>>10)
-	}
 	if longest < limits.pages*frameBytes {
 		t.Errorf("the log grew to %d KiB only: the test shows nothing", longest>>10)
 	}
@@ -363,6 +363,13 @@ func TestLogIsBoundedByBytes(t *testing.T) {
 	}
 	if n := count(t, db); n != times {
 		t.Errorf("%d of %d rows are there", n, times)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	failed := int64(strings.Count(log.String(), "longer than it should be"))
+	if most := limits.most*frameBytes + 2*valueBytes + failed*(limits.grown*frameBytes+valueBytes); longest > most {
+		t.Errorf("the log grew to %d KiB; its bound and one commit are %d, after %d failed attempts", longest>>10, most>>10, failed)
 	}
 }
 
