@@ -77,7 +77,7 @@ type WaitingFor struct {
 	Filter *EventFilter `json:"filter,omitempty"`
 }
 
-// EventFilter says which events an execution waits for.
+// EventFilter says which events an execution or a task waits for.
 type EventFilter struct {
 	Types []string `json:"types"`
 }

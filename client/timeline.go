@@ -38,9 +38,9 @@ type TimelineEntry struct {
 
 // TaskWait is what a task waits for.
 type TaskWait struct {
-	Kind   string     `json:"kind"` // child, event, retry or timer
-	Until  *time.Time `json:"until,omitempty"`
-	Filter string     `json:"filter,omitempty"` // types of events
+	Kind   string       `json:"kind"` // child, event, retry or timer
+	Until  *time.Time   `json:"until,omitempty"`
+	Filter *EventFilter `json:"filter,omitempty"` // nil: events of any type
 }
 
 // TimelinePage is a page of a timeline, in order of start.

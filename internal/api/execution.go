@@ -372,10 +372,7 @@ func viewExecution(e *service.Execution) Execution {
 		v.Root = &e.Root
 	}
 	if w := e.WaitingFor; w != nil {
-		v.WaitingFor = &waitingFor{Kind: w.Kind, Until: at(w.Until), Task: w.Task}
-		if len(w.Types) > 0 {
-			v.WaitingFor.Filter = &eventFilter{w.Types}
-		}
+		v.WaitingFor = &waitingFor{Kind: w.Kind, Until: at(w.Until), Task: w.Task, Filter: filterOf(w.Types)}
 	}
 	if a := e.Attempting; a != nil {
 		v.Attempting = &attempting{a.Reference, a.Attempt, a.Of, at(a.NextAt)}
@@ -387,6 +384,14 @@ func viewExecution(e *service.Execution) Execution {
 		v.RetryOf = &e.RetryOf
 	}
 	return v
+}
+
+// filterOf is nil where any type will do.
+func filterOf(types []string) *eventFilter {
+	if len(types) == 0 {
+		return nil
+	}
+	return &eventFilter{types}
 }
 
 // viewLabels is nil where there are none.

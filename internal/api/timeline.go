@@ -37,9 +37,9 @@ type timelineEntry struct {
 }
 
 type taskWait struct {
-	Kind   string `json:"kind" enum:"child,event,retry,timer" doc:"child: the end of an execution of another workflow; event: events; retry: the delay before the next attempt; timer: a wait."`
-	Until  moment `json:"until,omitempty" doc:"When it is over; left out: it is not known."`
-	Filter string `json:"filter,omitempty" doc:"Of events: their types, at most 255 bytes and an ellipsis. Left out: any type."`
+	Kind   string       `json:"kind" enum:"child,event,retry,timer" doc:"child: the end of an execution of another workflow; event: events; retry: the delay before the next attempt; timer: a wait."`
+	Until  moment       `json:"until,omitempty" doc:"When it is over; left out: it is not known."`
+	Filter *eventFilter `json:"filter,omitempty" doc:"Which events it waits for. Left out: any type."`
 }
 
 type timelinePage struct {
@@ -223,7 +223,7 @@ func viewTimelineEntry(e *service.TimelineEntry) timelineEntry {
 	v.Iteration, v.Iterations = viewIterations(e.Iterations)
 	v.LogBytes = e.LogBytes
 	if w := e.WaitingFor; w != nil {
-		v.WaitingFor = &taskWait{Kind: w.Kind, Until: at(w.Until), Filter: w.Filter}
+		v.WaitingFor = &taskWait{Kind: w.Kind, Until: at(w.Until), Filter: filterOf(w.Types)}
 	}
 	if e.Child != (chargehand.ExecutionID{}) {
 		v.Child = &e.Child

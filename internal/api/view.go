@@ -172,7 +172,7 @@ type waitingFor struct {
 }
 
 type eventFilter struct {
-	Types []string `json:"types" nullable:"false" doc:"Types of the events, at most 10."`
+	Types []string `json:"types" nullable:"false" maxItems:"10" doc:"Types of the events, at most 10. Of a task each has at most 255 bytes and an ellipsis."`
 }
 
 type attempting struct {

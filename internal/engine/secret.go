@@ -382,8 +382,13 @@ func (s *Secrets) RedactEntries(entries []machine.Entry) []machine.Entry {
 		if d := e.Data; d != nil && (r.Changes(d.Input) || r.Changes(d.Context)) {
 			e.Data = &machine.TaskData{Lost: true} // without its secrets it would begin with other data
 		}
-		if w := e.Wait; w != nil && w.Filter != "" {
-			e.Wait = &machine.Wait{Kind: w.Kind, UntilMs: w.UntilMs, Filter: r.Text(w.Filter)}
+		if w := e.Wait; w != nil && len(w.Types) > 0 {
+			shown := *w
+			shown.Types = make([]string, len(w.Types))
+			for i, name := range w.Types {
+				shown.Types[i] = r.Text(name)
+			}
+			e.Wait = &shown
 		}
 		for n, file := range e.Files {
 			if name := r.Text(file.Name); name != file.Name {

@@ -130,7 +130,7 @@ func TestTimelineValues(t *testing.T) {
 	}
 	known := []value.Value{map[string]any{"a": 1.0}, nil, "1", []any{map[string]any{"a": 1}}}
 	entries[2].Child, entries[4].Child = testIdentity(t).Execution, chargehand.ExecutionID{15: 1}
-	entries[4].Wait, entries[5].Wait = &Wait{Kind: WaitRetry, UntilMs: -5}, &Wait{Kind: WaitEvent, Filter: "a, b"}
+	entries[4].Wait, entries[5].Wait = &Wait{Kind: WaitRetry, UntilMs: -5}, &Wait{Kind: WaitEvent, Types: []string{"a", "b"}}
 	var tally Tally
 	tally.Count(RecordsOf(entries)) // must not change it
 	if !tally.Empty() {

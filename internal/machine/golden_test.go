@@ -365,8 +365,8 @@ func entryText(e Entry) string {
 		if w.UntilMs != 0 {
 			text += fmt.Sprintf(" until +%d", w.UntilMs-scriptEpoch)
 		}
-		if w.Filter != "" {
-			text += " " + w.Filter
+		if len(w.Types) > 0 {
+			text += " " + strings.Join(w.Types, ", ")
 		}
 	}
 	return text

@@ -215,11 +215,18 @@ func (r *timelineReader) storedValue() storedValue {
 
 func (w *Wait) append(dst []byte) []byte {
 	dst = binary.AppendVarint(append(dst, byte(w.Kind)), w.UntilMs)
-	return appendText(dst, w.Filter)
+	dst = binary.AppendUvarint(dst, uint64(len(w.Types)))
+	for _, name := range w.Types {
+		dst = appendText(dst, name)
+	}
+	return dst
 }
 
 func (r *timelineReader) wait() *Wait {
-	w := &Wait{Kind: WaitKind(r.byte()), UntilMs: r.varint(), Filter: r.text()}
+	w := &Wait{Kind: WaitKind(r.byte()), UntilMs: r.varint()}
+	for range r.number(maxWaitTypes) {
+		w.Types = append(w.Types, r.text())
+	}
 	if w.Kind.String() == "" {
 		r.fail()
 	}

@@ -1,9 +1,6 @@
 package machine
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 var waitNames = [...]string{WaitTimer: "timer", WaitRetry: "retry", WaitEvent: "event", WaitChild: "child"}
 
@@ -18,8 +15,8 @@ func (k WaitKind) String() string {
 // Wait is what an open task waits for.
 type Wait struct {
 	Kind    WaitKind
-	UntilMs int64  // of a retry and a timer; else 0
-	Filter  string // of an event: the types that may come; empty: of any type
+	UntilMs int64    // of a retry and a timer; else 0
+	Types   []string // of an event: the types that may come, up to maxWaitTypes; empty: any type
 }
 
 // markWaits sets what the entries, which are sorted, wait for.
@@ -46,7 +43,7 @@ func waitOf(p *pending) *Wait {
 	case useChild:
 		return &Wait{Kind: WaitChild}
 	case useListen:
-		return &Wait{Kind: WaitEvent, Filter: typesOf(p.filters)}
+		return &Wait{Kind: WaitEvent, Types: typesOf(p.filters)}
 	case useRetry:
 		return &Wait{Kind: WaitRetry, UntilMs: p.dueMs}
 	case useWait:
@@ -56,15 +53,15 @@ func waitOf(p *pending) *Wait {
 }
 
 // typesOf names the types of events that filters let through, each once.
-func typesOf(filters []Filter) string {
+func typesOf(filters []Filter) []string {
 	var types []string
 	for i := range filters {
 		if filters[i].Type == "" {
-			return ""
+			return nil
 		}
-		if !slices.Contains(types, filters[i].Type) {
+		if len(types) < maxWaitTypes && !slices.Contains(types, filters[i].Type) {
 			types = append(types, filters[i].Type)
 		}
 	}
-	return strings.Join(types, ", ")
+	return types
 }

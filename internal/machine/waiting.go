@@ -28,7 +28,7 @@ type Retry struct {
 	NextMs    int64
 }
 
-// maxWaitTypes bounds Waiting.Types.
+// maxWaitTypes bounds the types of Waiting and Wait.
 const maxWaitTypes = 10
 
 // Waiting says what the execution waits for. While a task runs it is WaitNone.

@@ -39,9 +39,9 @@ type TimelineEntry struct {
 
 // TaskWait is what a task waits for.
 type TaskWait struct {
-	Kind   string    // child, event, retry or timer
-	Until  time.Time // zero: not known
-	Filter string    // types of events
+	Kind  string    // child, event, retry or timer
+	Until time.Time // zero: not known
+	Types []string  // of the events; empty: any type
 }
 
 // ListTimeline is the request for a page of a timeline.
@@ -66,8 +66,8 @@ type TimelinePage struct {
 	Truncated bool  // older entries were dropped
 }
 
-// maxWaitFilter bounds how much of the types of awaited events is shown, in bytes.
-const maxWaitFilter = 255
+// maxWaitType bounds how much of the type of awaited events is shown, in bytes.
+const maxWaitType = 255
 
 // Timeline lists the tasks of an execution that have started. Codes: execution_not_found.
 func (s *Service) Timeline(ctx context.Context, p *Principal, list ListTimeline) (*TimelinePage, error) {
@@ -166,7 +166,10 @@ func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machin
 		Child: e.Child, Document: e.Document,
 	}
 	if w := e.Wait; w != nil {
-		shown.WaitingFor = &TaskWait{Kind: w.Kind.String(), Until: atMs(w.UntilMs), Filter: excerpt.Line(w.Filter, maxWaitFilter)}
+		shown.WaitingFor = &TaskWait{Kind: w.Kind.String(), Until: atMs(w.UntilMs)}
+		for _, name := range w.Types {
+			shown.WaitingFor.Types = append(shown.WaitingFor.Types, excerpt.Line(name, maxWaitType))
+		}
 	}
 	if input != nil {
 		if shown.Input, err = showReferences(r, row.Account, row.Environment, v.BaseURL, input); err != nil {
