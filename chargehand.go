@@ -200,6 +200,16 @@ var batchStatusNames = [...]string{"", "pending", "running", "completed", "faile
 
 func (s BatchStatus) String() string { return batchStatusNames[s] }
 
+// ParseBatchStatus is the inverse of String.
+func ParseBatchStatus(name string) (BatchStatus, bool) {
+	for s := BatchPending; s <= BatchFailed; s++ {
+		if batchStatusNames[s] == name {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
 // Final reports whether s never changes again.
 func (s BatchStatus) Final() bool { return s == BatchCompleted || s == BatchFailed }
 

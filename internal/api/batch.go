@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/chargehand/chargehand"
@@ -67,15 +68,15 @@ func batchEndpoints() []endpoint {
 		},
 		{
 			method: get, path: collection, id: "listBatches", tag: "Batches", slow: true,
-			summary: "List the batches of a workflow", about: "Newest first.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, cursorParameter, entriesParameter},
+			summary: "List the batches of a workflow", about: "Newest first." + aboutBatchPage,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: append(slices.Clone(batchFilters), entriesParameter),
 			answers: []answer{{status: 200, about: "List of batches", view: batchPage{}}},
 			serve:   (*call).listBatches,
 		},
 		{
 			method: get, path: "/batches", id: "listAllBatches", tag: "Batches", slow: true,
-			summary: "List the batches of all workflows", about: "Newest first, without their entries.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{limitParameter, cursorParameter},
+			summary: "List the batches of all workflows", about: "Newest first, without their entries." + aboutBatchPage,
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: slices.Concat(batchFilters, workflowFilters),
 			answers: []answer{{status: 200, about: "List of batches", view: batchPage{}}},
 			serve: func(c *call) error {
 				c.args.entries = entriesNone
@@ -212,7 +213,11 @@ func (c *call) sendBatch(status int, b *service.Batch) error {
 }
 
 func (c *call) listBatches() error {
-	page, err := c.server.service.ListBatches(c.r.Context(), c.principal, c.workflow, c.args.limit, c.args.after)
+	q := c.args.batches
+	q.Workflow, q.Limit, q.After = c.workflow, c.args.limit, c.args.after
+	q.Workflows, q.WorkflowNames = c.args.filter.Workflows, c.args.filter.WorkflowNames
+	q.CreatedAfter, q.CreatedBefore = c.args.createdAfter, c.args.createdBefore
+	page, err := c.server.service.ListBatches(c.r.Context(), c.principal, q)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ var orderFilters = []*parameter{
 // workflowFilters are more of them where the path names no workflow.
 var workflowFilters = []*parameter{
 	{
-		name: "workflow_id", in: "query", example: exampleWorkflowID, many: true, about: "Only executions of this workflow. Repeat it for several.",
+		name: "workflow_id", in: "query", example: exampleWorkflowID, many: true, about: "Only those of this workflow. Repeat it for several.",
 		schema: huma.Schema{Type: "string", Format: "uuid"},
 		read: func(c *call, value string) (complaint string) {
 			var id chargehand.WorkflowID
@@ -153,7 +153,7 @@ var workflowFilters = []*parameter{
 		},
 	},
 	{
-		name: "workflow", in: "query", many: true, about: "Only executions of this workflow, namespace/name. Repeat it for several.", example: "shop/order",
+		name: "workflow", in: "query", many: true, about: "Only those of this workflow, namespace/name. Repeat it for several.", example: "shop/order",
 		schema: huma.Schema{Type: "string"},
 		read: func(c *call, value string) (complaint string) {
 			namespace, name, ok := strings.Cut(value, "/")

@@ -507,7 +507,7 @@ func (f *fake) WorkflowOfBatch(context.Context, *service.Principal, chargehand.B
 	return or(f, workflowID)
 }
 
-func (f *fake) ListBatches(context.Context, *service.Principal, chargehand.WorkflowID, int, service.Cursor) (*service.BatchPage, error) {
+func (f *fake) ListBatches(context.Context, *service.Principal, service.ListBatches) (*service.BatchPage, error) {
 	return or(f, &service.BatchPage{Data: []*service.Batch{fixtureBatch(), fixtureBatch()}, Cursor: cursor1()})
 }
 

@@ -62,7 +62,7 @@ type Service interface {
 	CreateBatch(ctx context.Context, p *service.Principal, r service.CreateBatch) (*service.Batch, bool, error)
 	GetBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v service.View) (*service.Batch, error)
 	WorkflowOfBatch(ctx context.Context, p *service.Principal, id chargehand.BatchID) (chargehand.WorkflowID, error)
-	ListBatches(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, limit int, after service.Cursor) (*service.BatchPage, error)
+	ListBatches(ctx context.Context, p *service.Principal, q service.ListBatches) (*service.BatchPage, error)
 	Entries(ctx context.Context, b *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error)
 	CancelBatch(ctx context.Context, p *service.Principal, r service.ChangeBatch) (*service.Batch, bool, error)
 

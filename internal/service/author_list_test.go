@@ -190,7 +190,7 @@ func TestListAllBatches(t *testing.T) {
 	list := func(p *Principal) (got []chargehand.BatchID) {
 		var after Cursor
 		for {
-			page, err := fx.ListBatches(t.Context(), p, chargehand.WorkflowID{}, 4, after)
+			page, err := fx.ListBatches(t.Context(), p, ListBatches{Limit: 4, After: after})
 			if err != nil {
 				t.Fatal(err)
 			}

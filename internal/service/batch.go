@@ -1,10 +1,8 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"time"
 
@@ -142,10 +140,7 @@ func (s *Service) batchWith(r *store.Reader, row *store.Batch, n store.StateCoun
 		b.Queued, b.Running = int(n[store.StateQueued]+n[store.StateDelayed]), int(n[store.StateActive])
 		b.Waiting = int(n[store.StateReady] + n[store.StateParked])
 	}
-	b.Phase = b.Status.String()
-	if b.Status == chargehand.BatchFailed && row.CancelRequested {
-		b.Phase = "cancelled"
-	}
+	b.Phase = batchPhase(row)
 	if ended := row.Finished + row.Failed; ended > 0 && row.StartedMs > 0 && !row.Status.Final() {
 		b.ETAMs = (s.nowMs() - row.StartedMs) * (row.Total - ended) / ended
 	}
@@ -162,6 +157,14 @@ func batchTag(b *Batch) string {
 	return string(tag)
 }
 
+// batchPhase is the status of a batch, or cancelled.
+func batchPhase(row *store.Batch) string {
+	if row.Status == chargehand.BatchFailed && row.CancelRequested {
+		return "cancelled"
+	}
+	return row.Status.String()
+}
+
 // freshBatch shows a batch as it was when it was accepted.
 func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 	b := &Batch{
@@ -172,56 +175,6 @@ func freshBatch(row *store.Batch, n startNames, v View) *Batch {
 	}
 	b.ETag = batchTag(b)
 	return b
-}
-
-// ListBatches lists the batches of a workflow (zero: of all workflows), newest first. Codes: workflow_not_found.
-func (s *Service) ListBatches(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, limit int, after Cursor) (*BatchPage, error) {
-	page := &BatchPage{Data: []*Batch{}}
-	err := s.view(ctx, func(r *store.Reader) error {
-		var no int64
-		if !workflow.IsZero() {
-			w, err := s.knownWorkflow(r, p, workflow)
-			if err != nil {
-				return err
-			}
-			no = w.No
-		}
-		scopes, err := executionScopes(r, p, &ListExecutions{Workflow: workflow}, no)
-		if err != nil {
-			return err
-		}
-		rows, err := listBatchScopes(r, store.BatchFilter{
-			Account: p.AccountNo, Environment: p.Environment, Before: chargehand.BatchID(after.ID), Limit: limit + 1,
-		}, scopes)
-		if err != nil {
-			return err
-		}
-		rows, page.Cursor = cutPage(rows, limit, func(last *store.Batch) Cursor { return idCursor(last.ID) })
-		for i := range rows {
-			b, err := s.batch(r, &rows[i], View{})
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, b)
-		}
-		return nil
-	})
-	return page, err
-}
-
-// listBatchScopes lists the batches of some scopes: a page of each, merged.
-func listBatchScopes(r *store.Reader, f store.BatchFilter, scopes []executionScope) (rows []store.Batch, err error) {
-	for _, scope := range scopes {
-		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
-		some, err := r.ListBatches(f)
-		if err != nil || len(scopes) == 1 {
-			return some, err
-		}
-		rows = append(rows, some...)
-	}
-	slices.SortFunc(rows, func(a, b store.Batch) int { return bytes.Compare(b.ID[:], a.ID[:]) })
-	rows = slices.CompactFunc(rows, func(a, b store.Batch) bool { return a.No == b.No })
-	return rows[:min(len(rows), f.Limit)], nil
 }
 
 // WorkflowOfBatch finds the workflow under which a batch stands. Codes: batch_not_found.

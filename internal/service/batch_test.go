@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,7 @@ func TestCreateBatchRefusesBadBodies(t *testing.T) {
 			wantPointers(t, wantCode(t, err, c.code), c.pointers...)
 		})
 	}
-	page, err := fx.ListBatches(t.Context(), fx.p, flow.ID, 10, Cursor{})
+	page, err := fx.ListBatches(t.Context(), fx.p, ListBatches{Workflow: flow.ID, Limit: 10})
 	if err != nil || len(page.Data) != 0 || len(fx.engine.ready) != 0 {
 		t.Errorf("bad requests made batches: %+v, %v", page, err)
 	}
@@ -340,7 +341,7 @@ func TestListBatches(t *testing.T) {
 	fx.createBatch(other.ID, `{"items": [{}]}`)
 	var seen []chargehand.BatchID
 	for after := (Cursor{}); ; {
-		page, err := fx.ListBatches(t.Context(), fx.p, flow.ID, 2, after)
+		page, err := fx.ListBatches(t.Context(), fx.p, ListBatches{Workflow: flow.ID, Limit: 2, After: after})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,12 +360,78 @@ func TestListBatches(t *testing.T) {
 			t.Errorf("batch %d is not at its position", i)
 		}
 	}
-	page, err := fx.ListBatches(t.Context(), fx.test, flow.ID, 2, Cursor{})
+	page, err := fx.ListBatches(t.Context(), fx.test, ListBatches{Workflow: flow.ID, Limit: 2})
 	if err != nil || len(page.Data) != 0 {
 		t.Errorf("test sees %+v, %v", page, err)
 	}
-	_, err = fx.ListBatches(t.Context(), fx.stranger(), flow.ID, 2, Cursor{})
+	_, err = fx.ListBatches(t.Context(), fx.stranger(), ListBatches{Workflow: flow.ID, Limit: 2})
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
+}
+
+// TestFindBatches: every filter of a list of batches, in pages of one, shows what a look at all of them shows.
+func TestFindBatches(t *testing.T) {
+	fx := newFixture(t)
+	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))
+	began := fx.now()
+	var all []*Batch // the oldest first
+	for i := range 12 {
+		fx.pass(time.Second)
+		of := []chargehand.WorkflowID{flow.ID, other.ID}[i%2]
+		b := fx.createBatch(of, `{"items": [{}]}`)
+		if i%3 == 0 {
+			_, _, err := fx.CancelBatch(t.Context(), fx.p, ChangeBatch{Workflow: of, Batch: b.ID, View: view})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		all = append(all, fx.getBatch(b, view))
+	}
+	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+	for name, c := range map[string]struct {
+		q    ListBatches
+		want int
+		fits func(*Batch) bool
+	}{
+		"all":     {ListBatches{}, 12, func(*Batch) bool { return true }},
+		"failed":  {ListBatches{Statuses: []chargehand.BatchStatus{chargehand.BatchFailed}}, 4, func(b *Batch) bool { return b.Status == chargehand.BatchFailed }},
+		"pending": {ListBatches{Phases: []string{"pending", "running"}}, 8, func(b *Batch) bool { return b.Phase != "cancelled" }},
+		"cancelled of one": {
+			ListBatches{Phases: []string{"cancelled"}, Workflow: flow.ID}, 2,
+			func(b *Batch) bool { return b.Phase == "cancelled" && b.Workflow == flow.ID },
+		},
+		"both conditions": {ListBatches{Phases: []string{"cancelled"}, Statuses: []chargehand.BatchStatus{chargehand.BatchPending}}, 0, func(*Batch) bool { return false }},
+		"by id":           {ListBatches{Workflows: []chargehand.WorkflowID{other.ID}}, 6, func(b *Batch) bool { return b.Workflow == other.ID }},
+		"by name":         {ListBatches{WorkflowNames: []string{"test/two", "test/none"}}, 6, func(b *Batch) bool { return b.Workflow == other.ID }},
+		"between": {
+			ListBatches{CreatedAfter: at(3), CreatedBefore: at(7)}, 3,
+			func(b *Batch) bool { return b.CreatedAt.After(at(3)) && b.CreatedAt.Before(at(7)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want, got []chargehand.BatchID
+			for _, b := range slices.Backward(all) {
+				if c.fits(b) {
+					want = append(want, b.ID)
+				}
+			}
+			q := c.q
+			for q.Limit = 1; ; {
+				page, err := fx.ListBatches(t.Context(), fx.p, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range page.Data {
+					got = append(got, b.ID)
+				}
+				if q.After = page.Cursor; q.After.IsZero() {
+					break
+				}
+			}
+			if len(want) != c.want || !slices.Equal(got, want) {
+				t.Errorf("%d batches %v, want %d: %v", len(got), got, c.want, want)
+			}
+		})
+	}
 }
 
 func TestCancelBatch(t *testing.T) {
@@ -403,7 +470,7 @@ func TestWaitForBatch(t *testing.T) {
 		answers <- answer{b, err}
 	}()
 	<-fx.engine.waiting
-	page, err := fx.ListBatches(t.Context(), fx.p, flow.ID, 1, Cursor{})
+	page, err := fx.ListBatches(t.Context(), fx.p, ListBatches{Workflow: flow.ID, Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

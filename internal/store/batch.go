@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -215,25 +216,27 @@ type BatchFilter struct {
 	Workflow    int64              // 0: any
 	StartedBy   int64              // 0: any
 	Before      chargehand.BatchID // zero: from the newest
-	Limit       int
+	// CreatedAfterMs and CreatedBeforeMs are exclusive; 0: no bound.
+	CreatedAfterMs, CreatedBeforeMs int64
+	Limit                           int
 }
 
 // ListBatches reads a page of batches, newest first by id.
 func (r *Reader) ListBatches(f BatchFilter) ([]Batch, error) {
-	_, high := idBounds(0, 0)
-	if !f.Before.IsZero() {
+	low, high := idBounds(f.CreatedAfterMs, f.CreatedBeforeMs)
+	if !f.Before.IsZero() && bytes.Compare(f.Before[:], high) < 0 {
 		high = f.Before[:]
 	}
-	const order = ` AND id < ?3 ORDER BY id DESC LIMIT ?4`
+	const order = ` AND id >= ?5 AND id < ?3 ORDER BY id DESC LIMIT ?4`
 	scope, is := f.Account, `account = ?1`
 	if f.Workflow != 0 {
 		scope, is = f.Workflow, `workflow = ?1`
 	}
 	if f.StartedBy != 0 {
-		return r.batches(selectBatch+` WHERE `+is+` AND environment = ?2 AND started_by = ?5`+order,
-			scope, int64(f.Environment), high, int64(f.Limit), f.StartedBy)
+		return r.batches(selectBatch+` WHERE `+is+` AND environment = ?2 AND started_by = ?6`+order,
+			scope, int64(f.Environment), high, int64(f.Limit), low, f.StartedBy)
 	}
-	return r.batches(selectBatch+` WHERE `+is+` AND environment = ?2`+order, scope, int64(f.Environment), high, int64(f.Limit))
+	return r.batches(selectBatch+` WHERE `+is+` AND environment = ?2`+order, scope, int64(f.Environment), high, int64(f.Limit), low)
 }
 
 // ActiveBatches reads the batches that are not final, in order of acceptance.

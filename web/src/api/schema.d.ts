@@ -2727,7 +2727,7 @@ export type components = {
             kind: "child" | "event" | "retry" | "timer";
             /** Format: date-time */
             until?: string;
-            filter?: string;
+            filter?: components["schemas"]["EventFilter"];
         };
         TimelineEntry: {
             /** Format: int64 */
@@ -3785,6 +3785,10 @@ export interface operations {
     listBatches: {
         parameters: {
             query?: {
+                status?: "pending" | "running" | "completed" | "failed";
+                phase?: "pending" | "running" | "completed" | "failed" | "cancelled";
+                created_after?: string;
+                created_before?: string;
                 limit?: number;
                 cursor?: string;
                 executions?: "full" | "none" | "page";
@@ -3840,8 +3844,14 @@ export interface operations {
     listAllBatches: {
         parameters: {
             query?: {
+                status?: "pending" | "running" | "completed" | "failed";
+                phase?: "pending" | "running" | "completed" | "failed" | "cancelled";
+                created_after?: string;
+                created_before?: string;
                 limit?: number;
                 cursor?: string;
+                workflow_id?: string;
+                workflow?: string;
             };
             header?: never;
             path?: never;

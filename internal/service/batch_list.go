@@ -1,0 +1,116 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// ListBatches is a query for batches.
+type ListBatches struct {
+	Workflow      chargehand.WorkflowID   // zero: of all workflows
+	Workflows     []chargehand.WorkflowID // of these, and of those with the names; none: of any
+	WorkflowNames []string                // namespace/name
+	Phases        []string                // pending, running, completed, failed, cancelled; none: any
+	Statuses      []chargehand.BatchStatus
+	CreatedAfter  time.Time // exclusive; zero: no bound
+	CreatedBefore time.Time // exclusive; zero: no bound
+	Limit         int       // 1 to 100
+	After         Cursor
+}
+
+// fits reports whether a batch has one of the statuses and one of the phases.
+func (q *ListBatches) fits(row *store.Batch) bool {
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, row.Status)) && (len(q.Phases) == 0 || slices.Contains(q.Phases, batchPhase(row)))
+}
+
+// maxExaminedBatches is the number of batches that are read for one page to find those that it shows.
+const maxExaminedBatches = 2000
+
+// ListBatches lists batches, newest first. A page that looks at batches in vain looks at no more than
+// maxExaminedBatches; it may be short, and have a cursor. Codes: workflow_not_found.
+func (s *Service) ListBatches(ctx context.Context, p *Principal, q ListBatches) (*BatchPage, error) {
+	page := &BatchPage{Data: []*Batch{}}
+	beforeMs, possible := millisAbove(q.CreatedBefore)
+	f := store.BatchFilter{
+		Account: p.AccountNo, Environment: p.Environment, Before: chargehand.BatchID(q.After.ID),
+		CreatedAfterMs: max(0, milliOf(q.CreatedAfter)), CreatedBeforeMs: beforeMs,
+	}
+	err := s.view(ctx, func(r *store.Reader) error {
+		var no int64
+		if !q.Workflow.IsZero() {
+			w, err := s.knownWorkflow(r, p, q.Workflow)
+			if err != nil {
+				return err
+			}
+			no = w.No
+		}
+		scopes, err := s.listScopesOf(r, p, &ListExecutions{
+			Workflow: q.Workflow, Filter: ExecutionFilter{Workflows: q.Workflows, WorkflowNames: q.WorkflowNames},
+		}, no)
+		if err != nil || !possible {
+			return err
+		}
+		rows, cursor, err := findBatches(r, &q, f, scopes)
+		if err != nil {
+			return err
+		}
+		page.Cursor = cursor
+		for i := range rows {
+			b, err := s.batch(r, &rows[i], View{})
+			if err != nil {
+				return err
+			}
+			page.Data = append(page.Data, b)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// findBatches reads the batches of a page, and where the next one begins.
+func findBatches(r *store.Reader, q *ListBatches, f store.BatchFilter, scopes []executionScope) (found []store.Batch, next Cursor, err error) {
+	f.Limit = q.Limit + 1
+	for examined := 0; ; {
+		rows, err := listBatchScopes(r, f, scopes)
+		if err != nil {
+			return nil, next, err
+		}
+		for i := range rows {
+			if !q.fits(&rows[i]) {
+				continue
+			}
+			if len(found) == q.Limit {
+				return found, idCursor(found[q.Limit-1].ID), nil
+			}
+			found = append(found, rows[i])
+		}
+		if len(rows) < f.Limit {
+			return found, Cursor{}, nil
+		}
+		last := rows[len(rows)-1].ID
+		if examined += len(rows); examined >= maxExaminedBatches {
+			return found, idCursor(last), nil
+		}
+		f.Before, f.Limit = last, maxExaminedBatches-examined
+	}
+}
+
+// listBatchScopes lists the batches of some scopes: a page of each, merged.
+func listBatchScopes(r *store.Reader, f store.BatchFilter, scopes []executionScope) (rows []store.Batch, err error) {
+	for _, scope := range scopes {
+		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
+		some, err := r.ListBatches(f)
+		if err != nil || len(scopes) == 1 {
+			return some, err
+		}
+		rows = append(rows, some...)
+	}
+	slices.SortFunc(rows, func(a, b store.Batch) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	rows = slices.CompactFunc(rows, func(a, b store.Batch) bool { return a.No == b.No })
+	return rows[:min(len(rows), f.Limit)], nil
+}
