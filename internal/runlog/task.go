@@ -150,7 +150,7 @@ func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withd
 // isProcess reports whether an activity shows what it does by what it writes.
 func isProcess(kind string) bool { return kind == "shell" || kind == "script" || kind == "container" }
 
-// ending is the line of a run that has ended; empty: none. Each call of an execution has one, so it is made without fmt.
+// ending is the line of a run that has ended; empty: none. Each call of an execution has one: it is made without fmt.
 func ending(c *activity.Call, took time.Duration, f *machine.Fault, withdrawn bool) (chargehand.LogLevel, string) {
 	if f == nil && !withdrawn && isProcess(c.Kind) {
 		return 0, ""

@@ -248,7 +248,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// storeLong stores a segment whose data do not belong into its row.
+// storeLong stores a segment whose data are too long for its row.
 func (w *Writer) storeLong(s *segment) error {
 	digest := []byte(nil)
 	return w.patiently(func() (err error) {

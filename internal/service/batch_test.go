@@ -368,7 +368,7 @@ func TestListBatches(t *testing.T) {
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
-// TestFindBatches: every filter of a list of batches, in pages of one, shows what a look at all of them shows.
+// TestFindBatches: every filter of a list of batches, in pages of one, shows what fits of all.
 func TestFindBatches(t *testing.T) {
 	fx := newFixture(t)
 	flow, other := fx.apply(definition("one", "1.0.0")), fx.apply(definition("two", "1.0.0"))

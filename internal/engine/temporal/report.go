@@ -21,8 +21,8 @@ func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Executio
 	return row, err
 }
 
-// reportState is the activity that gives an execution's slot back, asks for one, or tells what it waits for. A repeated or late attempt changes
-// nothing, and answers with the state of the row.
+// reportState is the activity that gives an execution's slot back, asks for one, or tells what it waits for. A repeated
+// or late attempt changes nothing, and answers with the state of the row.
 func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswer, error) {
 	phase, err := parsePhase(s.Phase)
 	if err != nil {

@@ -73,7 +73,7 @@ type continued struct {
 	TimeMs   int64           `json:"time_ms"`
 	Reported int64           `json:"reported"` // number of the last state report
 	Slot     bool            `json:"slot"`
-	Asked    bool            `json:"asked"`               // the last state report asked for a slot that has not been granted
+	Asked    bool            `json:"asked"`               // the last state report asked for a slot, which was not granted
 	Phase    string          `json:"phase"`               // as the row says
 	WaitKind store.WaitKind  `json:"wait_kind,omitempty"` // as the row says, with Waits
 	Waits    store.Waits     `json:"waits,omitzero"`
