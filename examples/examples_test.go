@@ -141,6 +141,26 @@ func TestExamples(t *testing.T) {
 			t.Errorf("error: %s", out)
 		}
 	})
+	t.Run("await-payment", func(t *testing.T) {
+		var waiting struct {
+			ID string `json:"execution_id"`
+		}
+		if err := json.Unmarshal([]byte(cli(t, server, "run", "examples/await-payment", "--input", `{"order":"o-7","amount":40}`, "--no-wait", "-o", "json")), &waiting); err != nil {
+			t.Fatal(err)
+		}
+		for i, subject := range []string{"o-8", "o-7"} { // the first is of another order
+			event := fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/shop","type":"com.example.order.paid","subject":%q,"data":{"amount":40}}`, i, subject)
+			file := filepath.Join(t.TempDir(), "event.json")
+			if err := os.WriteFile(file, []byte(event), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cli(t, server, "events", "publish", file)
+		}
+		output := cli(t, server, "executions", "watch", waiting.ID, "-o", "json")
+		if !strings.Contains(output, `"ready to ship"`) {
+			t.Errorf("output: %s", output)
+		}
+	})
 	t.Run("thumbnails and contact sheet", func(t *testing.T) {
 		dir := t.TempDir()
 		generate := exec.Command(filepath.Join(path, "picture"), "generate", "-count", "6", "-out", filepath.Join(dir, "pictures"))

@@ -1,4 +1,5 @@
 import { expect, test as base, type BrowserContext } from "@playwright/test";
+import { Faults } from "./faults.ts";
 import { Hand, type Way } from "./hand.ts";
 import { inspect } from "./inspect.ts";
 import { Admin, address, post, someone, type Person } from "./people.ts";
@@ -23,7 +24,9 @@ interface Fixtures extends Options {
   /** A person that can sign in. */
   member: Person & { id: string };
   /** Gives the browser a session of a person, without the pages for that. */
-  signIn: (person: Person) => Promise<void>;
+  signIn: (person: Person, at?: { url: string }) => Promise<void>;
+  /** Stands before the server and spoils answers, for a browser that goes to its address. */
+  faults: Faults;
   hand: Hand;
   /** Looks at the page, where the way does not matter once. */
   inspect: (name: string) => Promise<void>;
@@ -67,11 +70,18 @@ export const test = base.extend<Fixtures, Shared>({
   },
 
   signIn: ({ context, server }, use) =>
-    use(async ({ email, password }) => {
-      const answer = await post(server, "/session", { email, password });
+    use(async ({ email, password }, at = server) => {
+      const answer = await post(at, "/session", { email, password });
       const [name = "", value = ""] = (answer.headers.getSetCookie()[0] ?? "").split(";")[0]?.split("=") ?? [];
-      await context.addCookies([{ name, value, url: server.url, httpOnly: true, sameSite: "Lax" }]);
+      await context.addCookies([{ name, value, url: at.url, httpOnly: true, sameSite: "Lax" }]);
     }),
+
+  faults: async ({ server, others }, use) => {
+    const faults = await Faults.before(server);
+    others.push(faults.url);
+    await use(faults);
+    await faults.stop();
+  },
 
   others: ({}, use) => use([]),
   extraHTTPHeaders: ({}, use) => use({ "X-Forwarded-For": address() }),

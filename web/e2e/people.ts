@@ -102,12 +102,12 @@ export async function startDevice(server: Server, name: string): Promise<DeviceC
 }
 
 /** Sends a body of JSON from an address of its own. It fails when the answer is an error. */
-export function post(server: Server, path: string, body?: object, cookie = ""): Promise<Response> {
+export function post(server: { url: string }, path: string, body?: object, cookie = ""): Promise<Response> {
   return send(server, "POST", path, body, cookie === "" ? {} : { Cookie: cookie });
 }
 
 async function send(
-  server: Server,
+  server: { url: string },
   method: string,
   path: string,
   body: object | undefined,

@@ -13,16 +13,19 @@ const limit = 30_000;
 
 /** Server is the real program on a free port, with a data directory that ends with it. */
 export class Server {
-  readonly url: string;
-  readonly #process: ChildProcess;
-  readonly #output: Output;
+  url = "";
+  readonly #args: string[];
+  readonly #env: Record<string, string>;
   readonly #folder: string;
+  #process: ChildProcess;
+  #output: Output;
 
-  private constructor(url: string, process: ChildProcess, output: Output, folder: string) {
-    this.url = url;
-    this.#process = process;
-    this.#output = output;
+  private constructor(folder: string, args: string[], env: Record<string, string>) {
     this.#folder = folder;
+    this.#args = args;
+    this.#env = env;
+    this.#process = this.#spawn();
+    this.#output = new Output(this.#process);
   }
 
   /** Starts a server with further flags, and waits until it is ready. Host is the name that browsers use for it. */
@@ -37,13 +40,20 @@ export class Server {
     if (!flags.includes("--listen")) {
       args.push("--listen", "127.0.0.1:0");
     }
-    const child = spawn(binary, args, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
-    const output = new Output(child);
-    const server = new Server(await output.find(/msg=listening url=(http\S+)/), child, output, folder);
-    while (!(await fetch(`${server.url}/readyz`)).ok) {
+    const server = new Server(folder, args, env);
+    await server.#ready();
+    return server;
+  }
+
+  #spawn(): ChildProcess {
+    return spawn(binary, this.#args, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...this.#env } });
+  }
+
+  async #ready(): Promise<void> {
+    this.url = await this.#output.find(/msg=listening url=(http\S+)/);
+    while (!(await fetch(`${this.url}/readyz`)).ok) {
       await pause(5); // readiness has no other signal from outside
     }
-    return server;
   }
 
   /** The address that the server prints to make the first admin. */
@@ -55,12 +65,29 @@ export class Server {
     return this.#output.text;
   }
 
+  /** Ends the program as a crash does. */
+  kill(): Promise<void> {
+    return this.#end("SIGKILL");
+  }
+
+  /** Starts the program that was killed, with the data that it had. Its address is another one then. */
+  async again(): Promise<void> {
+    this.#process = this.#spawn();
+    this.#output = new Output(this.#process);
+    await this.#ready();
+  }
+
   async stop(): Promise<void> {
-    if (this.#process.exitCode === null) {
-      this.#process.kill("SIGTERM");
-      await once(this.#process, "exit", { signal: AbortSignal.timeout(limit) });
-    }
+    await this.#end("SIGTERM");
     await rm(this.#folder, { recursive: true });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      const ended = once(this.#process, "exit", { signal: AbortSignal.timeout(limit) });
+      this.#process.kill(signal);
+      await ended;
+    }
   }
 }
 

@@ -87,6 +87,7 @@ test("commands, languages and colours", async ({ page, member, signIn, inspect }
   await expect(page.locator("html")).toHaveAttribute("lang", "de");
   await inspect("executions-german");
   await page.getByRole("button", { name: /^Konto von/ }).click();
+  await expect(page.getByRole("dialog", { name: /^Konto von/ })).toBeVisible();
   await inspect("account-menu");
   await page.getByLabel("Farben").selectOption("dunkel");
   await expect(page.locator("html")).toHaveCSS("color-scheme", "dark");

@@ -2,6 +2,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 import { found, lost } from "./connection.ts";
 import { environment } from "./environment.ts";
 import { Problem } from "./problem.ts";
+import { sessionEnded } from "./session.ts";
 import type { components, paths } from "./schema.d.ts";
 
 export type Schemas = components["schemas"];
@@ -10,9 +11,13 @@ const manners: Middleware = {
   onRequest({ request }) {
     request.headers.set("Chargehand-Environment", environment());
   },
-  async onResponse({ response }) {
+  async onResponse({ request, response }) {
     found();
     if (!response.ok) {
+      // What asks for the password again says itself that it was wrong.
+      if (response.status === 401 && !request.url.endsWith("/session/verify")) {
+        sessionEnded();
+      }
       throw await Problem.of(response);
     }
   },

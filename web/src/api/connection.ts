@@ -29,20 +29,33 @@ export function found(): void {
   }
 }
 
-async function look(): Promise<void> {
+async function answers(): Promise<boolean> {
   try {
-    if ((await fetch("/healthz", { cache: "no-store" })).ok) {
-      return found();
-    }
+    return (await fetch("/healthz", { cache: "no-store" })).ok;
   } catch {
-    // it is still gone
+    return false;
   }
-  timer = setTimeout(look, every);
 }
 
-/** Calls back whenever the server has come back. */
-export function onReturn(listener: () => void): void {
+async function look(): Promise<void> {
+  if (await answers()) {
+    found();
+  } else {
+    timer = setTimeout(look, every);
+  }
+}
+
+/** Whether the server answers now. */
+export async function reachable(): Promise<boolean> {
+  const answered = await answers();
+  (answered ? found : lost)();
+  return answered;
+}
+
+/** Calls back whenever the server has come back, until the function that it returns is called. */
+export function onReturn(listener: () => void): () => void {
   returns.add(listener);
+  return () => returns.delete(listener);
 }
 
 /** Since when the server cannot be reached; undefined: it can. */

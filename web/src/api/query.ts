@@ -1,21 +1,13 @@
-import { QueryCache, QueryClient, queryOptions, type QueryKey } from "@tanstack/react-query";
+import { QueryClient, queryOptions, type QueryKey } from "@tanstack/react-query";
 import { answer } from "./client.ts";
 import { onReturn } from "./connection.ts";
 import { environment } from "./environment.ts";
 import { Problem } from "./problem.ts";
-import { sessionEnded } from "./session.ts";
 
 /** How often a question is asked again when the server was busy or away. What changes something is never sent twice. */
 const retries = 3;
 
 export const queries = new QueryClient({
-  queryCache: new QueryCache({
-    onError(error) {
-      if (error instanceof Problem && error.status === 401) {
-        sessionEnded();
-      }
-    },
-  }),
   defaultOptions: {
     queries: {
       // Lists come back as they were left: rows, length, place.

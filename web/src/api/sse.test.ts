@@ -33,6 +33,7 @@ function start() {
   const sources: Fake[] = [];
   const waits: { wait: number; next: () => void }[] = [];
   const changes: Change[] = [];
+  let tell: ((seen: boolean) => void) | undefined;
   const stream = follow(["execution:1", "batch:2"], (change) => changes.push(change), {
     open(address) {
       const source = new Fake(address);
@@ -43,8 +44,13 @@ function start() {
       waits.push({ wait, next });
       return () => void waits.splice(0);
     },
+    seen(then) {
+      tell = then;
+      then(true);
+      return () => (tell = undefined);
+    },
   });
-  return { sources, waits, changes, stream };
+  return { sources, waits, changes, stream, see: (seen: boolean) => tell?.(seen) };
 }
 
 test("one connection has all topics and the environment", () => {
@@ -86,4 +92,18 @@ test("after the last event, and after it was closed, nothing is opened again", (
   stream.close();
   sources[0]?.break(2);
   expect(waits).toEqual([]);
+});
+
+test("a page that nobody sees has no connection, and gets one again when it is seen", () => {
+  const { sources, see, stream } = start();
+  see(false);
+  expect(sources[0]?.readyState).toBe(2);
+  see(true);
+  expect(sources).toHaveLength(2);
+  sources[1]?.send("end");
+  see(false);
+  see(true);
+  stream.close();
+  see(true);
+  expect(sources).toHaveLength(2);
 });

@@ -23,6 +23,8 @@ export interface Source {
 interface Wiring {
   open: (address: string) => Source;
   later: (wait: number, then: () => void) => () => void;
+  /** Tells whether the page is seen, now and whenever that changes, until the function that it returns is called. */
+  seen: (tell: (seen: boolean) => void) => () => void;
 }
 
 const browser: Wiring = {
@@ -30,6 +32,12 @@ const browser: Wiring = {
   later(wait, then) {
     const timer = setTimeout(then, wait);
     return () => clearTimeout(timer);
+  },
+  seen(tell) {
+    const look = () => tell(!document.hidden);
+    document.addEventListener("visibilitychange", look);
+    look();
+    return () => document.removeEventListener("visibilitychange", look);
   },
 };
 
@@ -39,7 +47,8 @@ const longestWait = 30_000;
 /**
  * Follows executions and batches (`execution:ID`, `batch:ID`) with one connection. A connection that breaks is opened
  * again, by the browser, and after an answer with an error by this function, later each time. The stream begins with
- * how everything is, so that nothing is missed. After its last event it stays closed.
+ * how everything is, so that nothing is missed. After its last event it stays closed. A page that nobody sees has no
+ * connection.
  */
 export function follow(topics: readonly string[], tell: (change: Change) => void, wiring: Wiring = browser): Stream {
   const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));
@@ -47,6 +56,7 @@ export function follow(topics: readonly string[], tell: (change: Change) => void
   let source: Source | undefined;
   let cancel: (() => void) | undefined;
   let failures = 0;
+  let ended = false;
 
   const open = () => {
     const opened = wiring.open(`/api/v1/stream?${query}`);
@@ -58,7 +68,10 @@ export function follow(topics: readonly string[], tell: (change: Change) => void
         tell(type === "gone" ? { ...change, gone: true } : change);
       });
     }
-    opened.addEventListener("end", () => opened.close());
+    opened.addEventListener("end", () => {
+      ended = true;
+      opened.close();
+    });
     opened.addEventListener("error", () => {
       if (opened.readyState !== closed || source !== opened) {
         return; // the browser tries again
@@ -67,12 +80,22 @@ export function follow(topics: readonly string[], tell: (change: Change) => void
       cancel = wiring.later(Math.min(1000 * 2 ** (failures - 1), longestWait), open);
     });
   };
-  open();
+  const close = () => {
+    cancel?.();
+    cancel = undefined;
+    source?.close();
+    source = undefined;
+  };
+  const forget = wiring.seen((seen) => {
+    close();
+    if (seen && !ended) {
+      open();
+    }
+  });
   return {
     close() {
-      cancel?.();
-      source?.close();
-      source = undefined;
+      forget();
+      close();
     },
   };
 }

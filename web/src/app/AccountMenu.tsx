@@ -1,10 +1,11 @@
 import { ActionIcon } from "@mantine/core";
 import { IconUserCircle } from "@tabler/icons-react";
-import { lazy, Suspense, useRef, useState } from "react";
+import { Suspense, useRef, useState } from "react";
 import { useMe } from "../api/me.ts";
-import { t, withTexts } from "../messages/index.ts";
+import { t } from "../messages/index.ts";
+import { later } from "../parts/later.tsx";
 
-const AccountPanel = lazy(() => withTexts(import("./AccountPanel.tsx")));
+const AccountPanel = later(() => import("./AccountPanel.tsx"));
 
 /** Opens what belongs to the person: who it is, how everything looks, keys, signing out. */
 export function AccountMenu({ showKeys }: { showKeys: () => void }) {

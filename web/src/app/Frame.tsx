@@ -1,19 +1,20 @@
 import { ActionIcon } from "@mantine/core";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { IconMenu2, IconSearch } from "@tabler/icons-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { useLostSince } from "../api/connection.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { useSessionEnded } from "../api/session.ts";
 import { formatClock } from "../messages/format.ts";
-import { t, withTexts } from "../messages/index.ts";
+import { t } from "../messages/index.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import { useKeys } from "./keys.ts";
 import { sections } from "./sections.ts";
+import { later } from "../parts/later.tsx";
 
-const Palette = lazy(() => withTexts(import("./Palette.tsx")));
-const KeyHelp = lazy(() => withTexts(import("./KeyHelp.tsx")));
-const SessionEnded = lazy(() => withTexts(import("./SessionEnded.tsx")));
+const Palette = later(() => import("./Palette.tsx"));
+const KeyHelp = later(() => import("./KeyHelp.tsx"));
+const SessionEnded = later(() => import("./SessionEnded.tsx"));
 
 /** What is around every page: sections, environment, search, account. */
 export function Frame() {

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
-import { Link, useRouter, type ErrorComponentProps } from "@tanstack/react-router";
+import { Link, useRouter } from "@tanstack/react-router";
 import { t } from "../messages/index.ts";
+import type { BrokenProps } from "../parts/later.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 
@@ -16,7 +17,7 @@ export function Missing() {
 }
 
 /** A page that could not be shown. */
-export function Wrong({ error, reset }: ErrorComponentProps) {
+export function Wrong({ error, reset }: BrokenProps) {
   const router = useRouter();
   const texts = t().failure;
   return (

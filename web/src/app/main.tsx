@@ -9,16 +9,6 @@ import { App } from "./App.tsx";
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
 setNonce(nonce);
 
-// After an upgrade of the server, a page that is still open asks for files that are gone. It is loaded again, once.
-addEventListener("vite:preloadError", (event) => {
-  const last = Number(sessionStorage.getItem("chargehand-reloaded") ?? 0);
-  if (Date.now() - last > 60_000) {
-    event.preventDefault();
-    sessionStorage.setItem("chargehand-reloaded", String(Date.now()));
-    location.reload();
-  }
-});
-
 const root = document.getElementById("root");
 if (root) {
   await setLanguage(preferredLanguage());

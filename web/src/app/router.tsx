@@ -1,10 +1,4 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  retainSearchParams,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, retainSearchParams } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { setEnvironment, type Environment } from "../api/environment.ts";
 import { meQuestion } from "../api/me.ts";
@@ -13,8 +7,8 @@ import { Problem } from "../api/problem.ts";
 import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
 import type { WorkflowFilter } from "../api/workflows.ts";
-import { withTexts } from "../messages/index.ts";
 import { readAddress } from "../parts/execution/address.ts";
+import { later } from "../parts/later.tsx";
 import { itemStates, type ItemState } from "../parts/state.ts";
 import { Waiting } from "../parts/Waiting.tsx";
 import { readAddress as readWorkflowAddress } from "../parts/workflow/address.ts";
@@ -26,8 +20,8 @@ interface Search {
   env?: Environment | undefined;
 }
 
-/** The component of a screen, which comes with its texts when it is opened. */
-const screen = (load: () => Promise<{ default: ComponentType }>) => lazyRouteComponent(() => withTexts(load()));
+/** The component of a screen, which comes when it is opened. */
+const screen = (load: () => Promise<{ default: ComponentType }>) => later(load, Wrong);
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 

@@ -2,13 +2,12 @@ import { Button } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { batchFailuresQuestion, batchFile, batchQuestion, isOver, type Batch } from "../api/batches.ts";
 import { useMay } from "../api/me.ts";
 import { useWorkflowNames } from "../api/names.ts";
 import { every, queries } from "../api/query.ts";
 import { follow } from "../api/sse.ts";
-import { withTexts } from "../messages/index.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { formatNumber } from "../messages/format.ts";
 import { Grid } from "../parts/batch/Grid.tsx";
@@ -20,9 +19,10 @@ import { StateMark } from "../parts/StateMark.tsx";
 import { Took, When } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/batch.css";
+import { later } from "../parts/later.tsx";
 
 const route = getRouteApi("/batches/$id");
-const Cancel = lazy(() => withTexts(import("../parts/batch/Cancel.tsx")));
+const Cancel = later(() => import("../parts/batch/Cancel.tsx"));
 
 /** A batch: how far it is, what failed, and its items. */
 export default function BatchPage() {

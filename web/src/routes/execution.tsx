@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
 import { environment } from "../api/environment.ts";
 import { executionQuestion, type Execution as Row } from "../api/executions.ts";
 import { every } from "../api/query.ts";
 import { follow } from "../api/sse.ts";
-import { t, withTexts } from "../messages/index.ts";
+import { t } from "../messages/index.ts";
 import { executionTexts } from "../messages/execution.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { Actions } from "../parts/execution/Actions.tsx";
@@ -20,8 +20,9 @@ import { StateMark } from "../parts/StateMark.tsx";
 import { Took } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/execution.css";
+import { later } from "../parts/later.tsx";
 
-const Graph = lazy(() => withTexts(import("../parts/execution/Graph.tsx")));
+const Graph = later(() => import("../parts/execution/Graph.tsx"));
 
 const route = getRouteApi("/executions/$id");
 const final = (row: Row | undefined) => row !== undefined && isFinal(stateOf(row));

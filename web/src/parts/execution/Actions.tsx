@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
 import { IconBan, IconPlayerPause, IconPlayerPlay, IconRefresh } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { act, type Action } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
-import { withTexts } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
+import { later } from "../later.tsx";
 
-const Cancel = lazy(() => withTexts(import("./Cancel.tsx")));
-const Retry = lazy(() => withTexts(import("./Retry.tsx")));
+const Cancel = later(() => import("./Cancel.tsx"));
+const Retry = later(() => import("./Retry.tsx"));
 
 /** What the person may do to an execution. Suspending is undone by resuming; the others ask first. */
 export function Actions({ execution }: { execution: Execution }) {

@@ -2,12 +2,12 @@ import { ActionIcon, Button } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useState } from "react";
 import { entryQuestion, type Entry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
 import { every } from "../../api/query.ts";
-import { t, withTexts } from "../../messages/index.ts";
+import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
@@ -19,8 +19,9 @@ import { Took, When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { LogView } from "./LogView.tsx";
 import { countRuns, stateOfTask, topTask, type TaskRow } from "./model.ts";
+import { later } from "../later.tsx";
 
-const Retry = lazy(() => withTexts(import("./Retry.tsx")));
+const Retry = later(() => import("./Retry.tsx"));
 
 const mostRuns = 20;
 

@@ -1,0 +1,290 @@
+// What networks, busy servers and upgrades do to pages. None is ever blank, and none loses what was typed.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Locator, Page } from "@playwright/test";
+import { expect, test } from "./harness.ts";
+import { Admin, someone, type Person } from "./people.ts";
+import { apply, run } from "./workflows.ts";
+
+/** What the pages show, made once for each worker. */
+interface Made {
+  person: Person;
+  workflow: string;
+  execution: string;
+  batch: string;
+}
+let made: Made;
+
+test.beforeAll(async ({ shared: { admin } }) => {
+  const workflow = await apply(admin, [{ refuse: { raise: { error: { type: "https://e.com/no", status: 422 } } } }]);
+  const path = `/workflows/${workflow.id}/batch?wait=60s`;
+  const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 1 }] });
+  const person = someone("Barbara Liskov");
+  await admin.admit(person, [{ role: "admin" }]);
+  made = { person, workflow: workflow.name, execution: await run(admin, workflow), batch: batch.id };
+});
+
+interface Row {
+  address: () => string;
+  /** What only an answer of the server brings. */
+  shows: (page: Page) => Locator;
+}
+
+/** All pages, by their routes. A route of src/app/router.tsx that is not here fails a test. */
+const pages: Record<string, Row> = {
+  "/": { address: () => "/", shows: (page) => page.getByText(/^As of/) },
+  "/executions": {
+    address: () => `/executions?filter=workflow:${made.workflow}`,
+    shows: (page) => page.getByRole("link", { name: made.workflow }),
+  },
+  "/executions/$id": {
+    address: () => `/executions/${made.execution}`,
+    shows: (page) => page.getByRole("tree").getByText("refuse"),
+  },
+  "/executions/$id?tab=graph": {
+    address: () => `/executions/${made.execution}?tab=graph&view=outline`,
+    shows: (page) => page.getByRole("tree").getByText("refuse"),
+  },
+  "/workflows": {
+    address: () => `/workflows?namespace=${made.workflow.split("/")[0]}`,
+    shows: (page) => page.getByRole("link", { name: made.workflow }).first(),
+  },
+  "/workflows/$namespace/$name": {
+    address: () => `/workflows/${made.workflow}?tab=definition`,
+    shows: (page) => page.locator("pre").getByText("refuse"),
+  },
+  "/batches": {
+    address: () => `/batches?workflow=${made.workflow}`,
+    shows: (page) => page.getByRole("table", { name: "Batches" }).locator("tbody tr"),
+  },
+  "/batches/$id": { address: () => `/batches/${made.batch}`, shows: (page) => page.getByText("1 of 1 item") },
+  "/account/api-keys": {
+    address: () => "/account/api-keys",
+    shows: (page) => page.getByText("You have no API key yet."),
+  },
+  "/account/security": { address: () => "/account/security", shows: (page) => page.getByText("this one") },
+};
+
+test("the table has every route", () => {
+  const router = readFileSync(join(import.meta.dirname, "../src/app/router.tsx"), "utf8");
+  const routes = [...router.matchAll(/^ {2}path: "([^"]+)",$/gm)].map(([, path]) => path ?? "");
+  expect(routes.length).toBeGreaterThan(8);
+  expect([...new Set(Object.keys(pages).map((route) => route.split("?")[0]))]).toEqual(expect.arrayContaining(routes));
+});
+
+/** What a page asks the API, without who is signed in, which the frame needs. */
+const questions = /^GET \/api\/v1\/(?!me$)/;
+
+/** Lets the time of the page pass until something is seen: nothing here waits for as long as a person would. */
+async function passTimeUntil(page: Page, seen: () => Promise<void>): Promise<void> {
+  await expect(async () => {
+    await page.clock.runFor(2000);
+    await seen();
+  }).toPass({ intervals: [50], timeout: 30_000 });
+}
+
+const soon = { timeout: 250 };
+
+for (const [route, { address, shows }] of Object.entries(pages)) {
+  test(`${route} is never blank`, async ({ page, faults, signIn, watch }) => {
+    await signIn(made.person, faults);
+    await page.clock.install();
+    const content = shows(page).first();
+    const heading = page.getByRole("heading", { level: 1 });
+    const alert = page.getByRole("alert").first();
+
+    await test.step("the server is slow", async () => {
+      faults.spoil(questions, "hold");
+      await page.goto(faults.url + address());
+      const loading = page.getByRole("status", { name: "Loading" }).first();
+      await expect(loading).toBeVisible();
+      await page.clock.runFor(10_000);
+      await expect(loading).toBeVisible();
+      await expect(heading).not.toBeEmpty();
+      await expect(alert).toHaveCount(0);
+      faults.heal();
+      await expect(content).toBeVisible();
+    });
+
+    await test.step("the server is gone", async () => {
+      faults.spoil(/./, "break");
+      const lost = page.getByText(/^Not connected since/);
+      await passTimeUntil(page, async () => {
+        await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+        await expect(lost).toBeVisible(soon);
+      });
+      await expect(content).toBeVisible();
+      faults.heal();
+      await passTimeUntil(page, () => expect(lost).toHaveCount(0, soon));
+      await expect(content).toBeVisible();
+    });
+
+    await test.step("the server fails", async () => {
+      faults.spoil(questions, { status: 500 });
+      await page.reload();
+      await passTimeUntil(page, () => expect(alert).toContainText("Spoiled with 500", soon));
+      await expect(heading).not.toBeEmpty();
+      faults.heal();
+      await alert.getByRole("button", { name: "Try again" }).click();
+      await passTimeUntil(page, () => expect(content).toBeVisible(soon));
+      await expect(alert).toHaveCount(0);
+    });
+
+    await test.step("the person has no right", async () => {
+      faults.spoil(questions, { status: 403 });
+      await page.reload();
+      await expect(alert).toContainText("You may not see this");
+      await expect(heading).not.toBeEmpty();
+      faults.heal();
+    });
+
+    await test.step("the server is busy, and says when to ask again", async () => {
+      faults.spoil(questions, { status: 429, headers: { "Retry-After": "5" } }, { once: true });
+      await page.reload();
+      await passTimeUntil(page, () => expect(content).toBeVisible(soon));
+      await expect(alert).toHaveCount(0);
+    });
+
+    const left = watch.take().filter((line) => !/^(500|403|429) for |^a request that failed: /.test(line));
+    expect(left).toEqual([]);
+  });
+}
+
+/** Lets a restarted server's page find that it is there again. */
+const back = (page: Page) =>
+  passTimeUntil(page, () => expect(page.getByText(/^Not connected since/)).toHaveCount(0, soon));
+
+test("the server is killed while a person types, and nothing is lost or sent twice", async ({
+  page,
+  context,
+  fresh,
+  faults,
+  signIn,
+  watch,
+}) => {
+  const server = await fresh();
+  faults.server = server;
+  const admin = await Admin.of(server);
+  const document = { type: "object", required: ["name"], properties: { name: { type: "string" } } };
+  const input = { schema: { format: "json", document } };
+  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }], { input });
+  await run(admin, workflow, { name: "Grace" });
+  const person = someone("Alan Turing");
+  await admin.admit(person, [{ role: "operator" }]);
+  await signIn(person, faults);
+
+  const list = await context.newPage();
+  const rows = list.getByRole("table", { name: "Executions" }).locator("tbody tr");
+  await context.clock.install();
+  await list.goto(`${faults.url}/executions?filter=workflow:${workflow.name}`);
+  await expect(rows).toHaveCount(1);
+  await list.getByLabel("Filter", { exact: true }).fill("state:error and not sent");
+  await page.goto(`${faults.url}/workflows/${workflow.name}?tab=run`);
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("Ada");
+
+  await server.kill();
+  await page.getByRole("button", { name: "Start" }).click();
+  await expect(page.getByRole("alert")).toContainText("The server cannot be reached.");
+  await expect(page.getByText(/^Not connected since/)).toBeVisible();
+  await expect(name).toHaveValue("Ada");
+  await list.keyboard.press("Escape");
+  await passTimeUntil(list, () => expect(list.getByText(/^Not connected since/)).toBeVisible(soon));
+  await expect(rows).toHaveCount(1);
+
+  // A page that is opened now says that it cannot come, and comes when it can.
+  await page.getByRole("link", { name: "Batches" }).click();
+  await expect(page.getByRole("alert")).toContainText("The server cannot be reached.");
+  await expect(page.getByRole("navigation", { name: "Sections" })).toBeVisible();
+
+  await server.again();
+  faults.server = server;
+  await back(page);
+  await expect(page.getByText("There is no batch yet.")).toBeVisible();
+  await page.goBack();
+  await expect(name).toHaveValue("Ada");
+  await page.getByRole("button", { name: "Start" }).click();
+  await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
+
+  await back(list);
+  await expect(list.getByLabel("Filter", { exact: true })).toHaveValue("state:error and not sent");
+  await list.getByRole("button", { name: "1 new" }).click();
+  await expect(rows).toHaveCount(2);
+  expect(watch.take().filter((line) => !line.startsWith("a request that failed: "))).toEqual([]);
+});
+
+test("a stream that is cut in the middle of an event goes on without a gap", async ({
+  page,
+  admin,
+  faults,
+  signIn,
+  watch,
+}) => {
+  const workflow = await apply(admin, [{ later: { wait: { hours: 1 } } }]);
+  const path = `/workflows/${workflow.id}/batch?executions=none`;
+  const batch = await admin.call<{ id: string }>("POST", path, { items: [{}, {}, {}] });
+  const { data: waiting } = await admin.call<{ data: { id: string }[] }>("GET", `/executions?batch_id=${batch.id}`);
+  expect(waiting).toHaveLength(3);
+  await signIn(made.person, faults);
+  faults.spoil(/^GET \/api\/v1\/stream/, { cutAfter: '"cancelled":1' }, { once: true });
+  await page.goto(`${faults.url}/batches/${batch.id}`);
+  await expect(page.getByText("0 of 3 items")).toBeVisible();
+  // Only the stream can bring what comes now.
+  faults.spoil(/^GET \/api\/v1\/batches\//, "hold");
+  const cancel = (n: number) => admin.call("POST", `/workflows/${workflow.id}/executions/${waiting[n]?.id}/cancel`, {});
+  await cancel(0);
+  await expect(page.getByText("1 of 3 items")).toBeVisible();
+  await cancel(1);
+  await expect(page.getByText("2 of 3 items")).toBeVisible();
+  expect(faults.asked.filter((what) => what.startsWith("GET /api/v1/stream"))).toHaveLength(2);
+  faults.heal();
+  await cancel(2);
+  await expect(page.getByText("3 of 3 items")).toBeVisible();
+  expect(watch.take().filter((line) => !line.startsWith("a request that failed: "))).toEqual([]);
+});
+
+test("a script that is gone after an upgrade loads the page again, once", async ({ page, faults, signIn, watch }) => {
+  const loads = () => faults.asked.filter((what) => /^GET \/(workflows|batches|account\/security)/.test(what));
+  await signIn(made.person, faults);
+  await page.goto(`${faults.url}/account/security`);
+  await expect(page.getByRole("heading", { name: "Sessions and passkeys" })).toBeVisible();
+  faults.spoil(/^GET \/assets\/workflows-/, { status: 404 }, { once: true });
+  await page.getByRole("link", { name: "Workflows" }).click();
+  await expect(page.getByRole("link", { name: made.workflow }).first()).toBeVisible();
+  expect(loads()).toEqual(["GET /account/security", "GET /workflows"]);
+
+  // One that stays away is said to be missing, in the frame.
+  faults.spoil(/^GET \/assets\/batches-/, { status: 404 });
+  await page.getByRole("link", { name: "Batches" }).click();
+  await expect(page.getByRole("heading", { name: "This page failed" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Load the page again" })).toBeVisible();
+  expect(loads()).toEqual(["GET /account/security", "GET /workflows"]);
+  faults.heal();
+  await page.getByRole("link", { name: "Executions" }).click();
+  await expect(page.getByRole("link", { name: made.workflow }).first()).toBeVisible();
+  expect(watch.take().filter((line) => !/^404 for .*\/assets\/|Failed to fetch dynamically/.test(line))).toEqual([]);
+});
+
+test("a session that ends while a form is sent leaves the form as it is", async ({
+  page,
+  context,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const input = { schema: { format: "json", document: { type: "object", properties: { name: { type: "string" } } } } };
+  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }], { input });
+  await signIn(made.person);
+  await page.goto(`/workflows/${workflow.name}?tab=run`);
+  await page.getByLabel("Name", { exact: true }).fill("Ada");
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Start" }).click();
+  await expect(page.getByRole("dialog", { name: "Your session has ended" })).toBeVisible();
+  await signIn(made.person);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Ada");
+  await page.getByRole("button", { name: "Start" }).click();
+  await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
+  expect(watch.take().filter((line) => !line.startsWith("401 for "))).toEqual([]);
+});
