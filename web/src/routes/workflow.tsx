@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { useMay } from "../api/me.ts";
 import { workflowPath, workflowQuestion, type WorkflowDetail } from "../api/workflows.ts";
-import { t, withTexts } from "../messages/index.ts";
+import { t } from "../messages/index.ts";
 import { workflowTexts, workflowsTexts } from "../messages/workflows.ts";
 import { Copy } from "../parts/Copy.tsx";
 import { Failure } from "../parts/Notice.tsx";
@@ -16,8 +16,9 @@ import { Run } from "../parts/workflow/Run.tsx";
 import { Versions } from "../parts/workflow/Versions.tsx";
 import "../styles/execution.css";
 import "../styles/workflows.css";
+import { later } from "../parts/later.tsx";
 
-const Graph = lazy(() => withTexts(import("../parts/workflow/Graph.tsx")));
+const Graph = later(() => import("../parts/workflow/Graph.tsx"));
 
 const route = getRouteApi("/workflows/$namespace/$name");
 

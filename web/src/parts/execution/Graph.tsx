@@ -1,12 +1,11 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { lazy, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { graphQuestion, progressQuestion, type Graph as Data } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { every } from "../../api/query.ts";
 import { closedAtFirst, indexOf } from "../../graph/model.ts";
 import { executionTexts } from "../../messages/execution.ts";
-import { withTexts } from "../../messages/index.ts";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
 import { Waiting } from "../Waiting.tsx";
@@ -14,8 +13,9 @@ import type { Address, Go } from "./address.ts";
 import { useNewest } from "./entries.ts";
 import { Inspector } from "./Inspector.tsx";
 import { failingTask, taskRows, type TaskRow } from "./model.ts";
+import { later } from "../later.tsx";
 
-const GraphView = lazy(() => withTexts(import("./GraphView.tsx")));
+const GraphView = later(() => import("./GraphView.tsx"));
 
 /** The tasks of an execution and how they follow each other, as a picture or as an outline. */
 export default function Graph({ execution, address, go }: { execution: Execution; address: Address; go: Go }) {
@@ -26,13 +26,16 @@ export default function Graph({ execution, address, go }: { execution: Execution
   });
   const rows = useMemo(() => taskRows(progress.data?.data ?? []), [progress.data]);
   const failed = [graph, progress].find((asked) => asked.error);
-  if (failed) {
-    return <Failure error={failed.error} retry={() => void failed.refetch()} />;
-  }
+  const failure = failed && <Failure error={failed.error} retry={() => void failed.refetch()} />;
   if (!graph.data || !progress.data) {
-    return <Waiting />;
+    return failure ?? <Waiting />;
   }
-  return <Loaded execution={execution} graph={graph.data} rows={rows} address={address} go={go} />;
+  return (
+    <>
+      {failure}
+      <Loaded execution={execution} graph={graph.data} rows={rows} address={address} go={go} />
+    </>
+  );
 }
 
 interface Props {

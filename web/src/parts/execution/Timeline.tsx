@@ -28,7 +28,7 @@ export function Timeline({ execution, address, go }: { execution: Execution; add
     refetchInterval: final ? false : every(2000),
   });
   const rows = useMemo(() => taskRows(progress.data?.data ?? []), [progress.data]);
-  if (progress.error) {
+  if (progress.isLoadingError) {
     return <Failure error={progress.error} retry={() => void progress.refetch()} />;
   }
   if (!progress.data) {
@@ -39,6 +39,7 @@ export function Timeline({ execution, address, go }: { execution: Execution; add
   }
   return (
     <>
+      {progress.error && <Failure error={progress.error} retry={() => void progress.refetch()} />}
       {progress.data.truncated && <p className="complaint">{executionTexts().timeline.truncated}</p>}
       <Loaded execution={execution} rows={rows} address={address} go={go} />
     </>

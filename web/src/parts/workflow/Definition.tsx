@@ -11,7 +11,7 @@ import { Waiting } from "../Waiting.tsx";
 export function Definition({ workflow, version }: { workflow: WorkflowDetail; version: string }) {
   const texts = workflowTexts();
   const asked = useQuery(versionQuestion(workflow.id, version));
-  if (asked.error) {
+  if (asked.isLoadingError) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;
   }
   if (!asked.data) {

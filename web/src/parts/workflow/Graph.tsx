@@ -3,20 +3,21 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { IconX } from "@tabler/icons-react";
-import { Fragment, lazy, useEffect, useMemo, useState } from "react";
+import { Fragment, useEffect, useMemo, useState } from "react";
 import { versionQuestion, workflowGraphQuestion, type WorkflowDetail } from "../../api/workflows.ts";
 import { closedAtFirst, indexOf, type Graph as Data, type Node } from "../../graph/model.ts";
 import { definitionTexts } from "../../messages/definition.ts";
 import { executionTexts } from "../../messages/execution.ts";
-import { t, withTexts } from "../../messages/index.ts";
+import { t } from "../../messages/index.ts";
 import { kindOf } from "../execution/states.ts";
 import { typing } from "../keys.ts";
 import { Failure } from "../Notice.tsx";
 import { Waiting } from "../Waiting.tsx";
 import type { Address, Go } from "./address.ts";
 import { excerpt } from "./excerpt.ts";
+import { later } from "../later.tsx";
 
-const GraphView = lazy(() => withTexts(import("../execution/GraphView.tsx")));
+const GraphView = later(() => import("../execution/GraphView.tsx"));
 
 /** The tasks of a definition and how they follow each other. */
 export default function Graph({
@@ -31,7 +32,7 @@ export default function Graph({
   go: Go;
 }) {
   const asked = useQuery(workflowGraphQuestion(workflow.id, version));
-  if (asked.error) {
+  if (asked.isLoadingError) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;
   }
   if (!asked.data) {
