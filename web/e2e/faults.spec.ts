@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import { expect, test } from "./harness.ts";
+import { sideways, space } from "./inspect.ts";
 import { Admin, someone, type Person } from "./people.ts";
 import { apply, run } from "./workflows.ts";
 
@@ -85,6 +86,14 @@ async function passTimeUntil(page: Page, seen: () => Promise<void>): Promise<voi
 
 const soon = { timeout: 250 };
 
+/** Hides the page as another tab does that is in front of it, or shows it again. */
+const see = (page: Page, seen: boolean) =>
+  page.evaluate((visible) => {
+    Object.defineProperty(document, "hidden", { configurable: true, value: !visible });
+    Object.defineProperty(document, "visibilityState", { configurable: true, value: visible ? "visible" : "hidden" });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+  }, seen);
+
 for (const [route, { address, shows }] of Object.entries(pages)) {
   test(`${route} is never blank`, async ({ page, faults, signIn, watch }) => {
     await signIn(made.person, faults);
@@ -106,11 +115,36 @@ for (const [route, { address, shows }] of Object.entries(pages)) {
       await expect(content).toBeVisible();
     });
 
+    await test.step("the window is narrow, the text is spaced, the colours are forced", async () => {
+      for (const [width, spaced, forcedColors] of [
+        [320, false, "none"],
+        [360, true, "none"],
+        [1280, true, "active"],
+      ] as const) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.emulateMedia({ forcedColors });
+        await space(page, spaced);
+        expect(await sideways(page), `how much wider the page is than ${width} pixels`).toBe(0);
+        await expect(content).toBeVisible();
+      }
+      await page.emulateMedia({ forcedColors: null });
+      await space(page, false);
+    });
+
+    await test.step("nobody sees it", async () => {
+      await see(page, false);
+      await page.clock.runFor(60_000); // what was asked for before is answered
+      const before = faults.asked.length;
+      await page.clock.runFor(60_000);
+      expect(faults.asked.slice(before)).toEqual([]);
+      await see(page, true);
+    });
+
     await test.step("the server is gone", async () => {
       faults.spoil(/./, "break");
       const lost = page.getByText(/^Not connected since/);
       await passTimeUntil(page, async () => {
-        await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+        await see(page, true);
         await expect(lost).toBeVisible(soon);
       });
       await expect(content).toBeVisible();

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test, type Page } from "@playwright/test";
 import type * as axe from "axe-core";
+import { full as everything } from "./measure.ts";
 
 declare global {
   var axe: typeof import("axe-core"); // in the page
@@ -16,7 +17,7 @@ interface Variant {
   name: string;
   width: number;
   media?: Parameters<Page["emulateMedia"]>[0];
-  style?: string;
+  spaced?: boolean;
 }
 
 /** How every page is looked at. */
@@ -31,6 +32,7 @@ const usual: Variant[] = [360, 1280].flatMap((width) =>
 /** What a person may set beside that. 320 pixels are those of 1280 at 400 %. */
 const full: Variant[] = [
   { name: "400-percent", width: 320 },
+  { name: "text-spacing", width: 1280, spaced: true },
   { name: "forced-colors", width: 1280, media: { forcedColors: "active" } },
   { name: "more-contrast", width: 360, media: { contrast: "more" } },
   { name: "more-contrast-dark", width: 360, media: { contrast: "more", colorScheme: "dark" } },
@@ -38,7 +40,7 @@ const full: Variant[] = [
   { name: "print", width: 794, media: { media: "print" } },
 ];
 
-const variants = process.env["CHARGEHAND_FULL"] ? [...usual, ...full] : usual;
+const variants = everything ? [...usual, ...full] : usual;
 
 /**
  * Looks at a page in its present state in all variants: axe finds nothing, nothing is wider than the window, and a
@@ -50,6 +52,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
     await test.step(`inspect ${name}, ${variant.name}`, async () => {
       await page.setViewportSize({ width: variant.width, height: 800 });
       await page.emulateMedia({ ...unset, ...variant.media });
+      await space(page, variant.spaced === true);
       await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
       await page.screenshot({
         path: join(import.meta.dirname, "results", "pages", `${name}-${variant.name}.png`),
@@ -60,9 +63,23 @@ export async function inspect(page: Page, name: string): Promise<void> {
     });
   }
   await page.emulateMedia(unset);
+  await space(page, false);
   if (size) {
     await page.setViewportSize(size);
   }
+}
+
+/** Spaces text as a person may want it (WCAG 1.4.12). No style element is made, which no page allows. */
+export function space(page: Page, spaced: boolean): Promise<void> {
+  return page.evaluate((on) => {
+    const sheet = new CSSStyleSheet();
+    if (on) {
+      sheet.replaceSync(
+        "* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important } p { margin-bottom: 2em !important }",
+      );
+    }
+    document.adoptedStyleSheets = [sheet];
+  }, spaced);
 }
 
 /** By how many pixels a page is wider than the window. */

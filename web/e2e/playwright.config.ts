@@ -1,10 +1,12 @@
 import { defineConfig } from "@playwright/test";
 import { chromium, flags } from "./chromium.ts";
 import type { Options } from "./harness.ts";
+import { full } from "./measure.ts";
 
 /** Every story runs in three ways: with the pointer, with the keyboard alone, and without script. */
 export default defineConfig<Options>({
   testDir: ".",
+  testIgnore: full ? [] : ["million.spec.ts"],
   outputDir: "results/failed",
   workers: 2,
   fullyParallel: true,

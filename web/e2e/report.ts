@@ -13,6 +13,9 @@ export default class Report implements Reporter {
 
   // oxlint-disable-next-line require-await -- Playwright takes the status from a promise
   async onEnd(result: FullResult): Promise<{ status: FullResult["status"] }> {
+    for (const { description } of this.#tests.flatMap((t) => t.results.flatMap((r) => r.annotations))) {
+      console.log(`measured: ${description}`);
+    }
     const left = this.#tests.filter((t) => t.outcome() === "skipped");
     for (const test of left) {
       console.log(`did not run: ${test.titlePath().filter(Boolean).join(" › ")}`);

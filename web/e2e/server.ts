@@ -16,12 +16,13 @@ export class Server {
   url = "";
   readonly #args: string[];
   readonly #env: Record<string, string>;
-  readonly #folder: string;
+  /** Its data directory. */
+  readonly folder: string;
   #process: ChildProcess;
   #output: Output;
 
   private constructor(folder: string, args: string[], env: Record<string, string>) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#args = args;
     this.#env = env;
     this.#process = this.#spawn();
@@ -79,7 +80,7 @@ export class Server {
 
   async stop(): Promise<void> {
     await this.#end("SIGTERM");
-    await rm(this.#folder, { recursive: true });
+    await rm(this.folder, { recursive: true });
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

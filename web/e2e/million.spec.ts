@@ -1,0 +1,58 @@
+// Pages of an installation that has a million executions. It takes minutes to fill, so that only test/full runs it.
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "./harness.ts";
+import { measured, median } from "./measure.ts";
+import { Admin, someone } from "./people.ts";
+
+const executions = process.env["CHARGEHAND_SEED"] ?? "1000000";
+
+/** What pages ask in at most this many milliseconds; more is taken on a machine that is busy. */
+const bar = 300;
+const factor = 3;
+
+test("lists, filters, counts and the overview answer soon with a million executions", async ({
+  page,
+  fresh,
+  faults,
+  signIn,
+}) => {
+  test.setTimeout(30 * 60_000);
+  const server = await fresh();
+  const person = someone("Barbara Liskov");
+  await (await Admin.of(server)).admit(person, [{ role: "admin" }]);
+  await server.kill();
+  const root = resolve(import.meta.dirname, "../..");
+  const args = ["run", "./scripts/seed", "--data-dir", server.folder, "--executions", executions];
+  await promisify(execFile)("go", args, { cwd: root });
+  await server.again();
+  faults.server = server;
+  await signIn(person, faults);
+  await page.goto(`${faults.url}/workflows`);
+  const workflow = (await page.locator("table.list tbody a").first().textContent()) ?? "";
+  const pages = {
+    overview: ["/?span=30d", page.getByText(/^As of/)],
+    list: ["/executions", page.locator("table.list tbody tr").first()],
+    "list by state": ["/executions?filter=state:error", page.locator("table.list tbody tr").first()],
+    "list by workflow": [`/executions?filter=workflow:${workflow}`, page.locator("table.list tbody tr").first()],
+    "list by time": ["/executions?filter=from:-7d+state:error", page.locator("table.list tbody tr").first()],
+    workflows: ["/workflows", page.getByRole("link", { name: workflow }).first()],
+  } as const;
+  for (const [name, [address, seen]] of Object.entries(pages)) {
+    const times: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      await page.goto(faults.url + address);
+      await expect(seen).toBeVisible();
+      const asked = await page.evaluate(() =>
+        performance
+          .getEntriesByType("resource")
+          .filter((entry) => entry.name.includes("/api/v1/"))
+          .map((entry) => entry.duration),
+      );
+      times.push(Math.max(...asked));
+    }
+    measured(`${executions} executions, ${name}: slowest answer ${median(times).toFixed(0)} ms (median of 5)`);
+    expect(median(times), name).toBeLessThan(bar * factor);
+  }
+});
