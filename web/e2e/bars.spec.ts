@@ -1,4 +1,4 @@
-// How fast pages are, and how much they hold. What depends on the machine is told, and only test/full refuses it.
+// How fast pages are, and how much they hold. Figures that depend on the machine are reported, and only test/full refuses them.
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { expect, test } from "./harness.ts";
 import { full, measured, median, percentile } from "./measure.ts";

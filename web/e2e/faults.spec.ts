@@ -131,7 +131,7 @@ for (const [route, { address, shows }] of Object.entries(pages)) {
       await space(page, false);
     });
 
-    await test.step("nobody sees it", async () => {
+    await test.step("the page is hidden", async () => {
       await see(page, false);
       await page.clock.runFor(60_000); // what was asked for before is answered
       const before = faults.asked.length;
@@ -188,7 +188,7 @@ for (const [route, { address, shows }] of Object.entries(pages)) {
   });
 }
 
-/** Lets a restarted server's page find that it is there again. */
+/** Lets a page find that its server has started again. */
 const back = (page: Page) =>
   passTimeUntil(page, () => expect(page.getByText(/^Not connected since/)).toHaveCount(0, soon));
 
@@ -251,7 +251,7 @@ test("the server is killed while a person types, and nothing is lost or sent twi
   expect(watch.take().filter((line) => !line.startsWith("a request that failed: "))).toEqual([]);
 });
 
-test("a stream that is cut in the middle of an event goes on without a gap", async ({
+test("a stream that is cut in the middle of an event continues without a gap", async ({
   page,
   admin,
   faults,

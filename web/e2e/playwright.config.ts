@@ -6,7 +6,7 @@ import { full } from "./measure.ts";
 /** Every story runs in three ways: with the pointer, with the keyboard alone, and without script. */
 export default defineConfig<Options>({
   testDir: ".",
-  testIgnore: full ? [] : ["million.spec.ts"],
+  testIgnore: full ? [] : ["million.spec.ts", ...(process.env["CHARGEHAND_PICTURES"] ? [] : ["pictures.spec.ts"])],
   outputDir: "results/failed",
   workers: 2,
   fullyParallel: true,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-const binary = process.env["CHARGEHAND_TEST_BINARY"] ?? resolve(import.meta.dirname, "../../bin/chargehand");
+export const binary = process.env["CHARGEHAND_TEST_BINARY"] ?? resolve(import.meta.dirname, "../../bin/chargehand");
 
 /** How long a server takes at most to start or to end, on a machine that is busy with other tests. */
 const limit = 30_000;

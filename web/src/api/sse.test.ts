@@ -94,7 +94,7 @@ test("after the last event, and after it was closed, nothing is opened again", (
   expect(waits).toEqual([]);
 });
 
-test("a page that nobody sees has no connection, and gets one again when it is seen", () => {
+test("a hidden page has no connection, and gets one again when it is seen", () => {
   const { sources, see, stream } = start();
   see(false);
   expect(sources[0]?.readyState).toBe(2);

@@ -47,8 +47,7 @@ const longestWait = 30_000;
 /**
  * Follows executions and batches (`execution:ID`, `batch:ID`) with one connection. A connection that breaks is opened
  * again, by the browser, and after an answer with an error by this function, later each time. The stream begins with
- * how everything is, so that nothing is missed. After its last event it stays closed. A page that nobody sees has no
- * connection.
+ * how everything is, so that nothing is missed. After its last event it stays closed. A hidden page has no connection.
  */
 export function follow(topics: readonly string[], tell: (change: Change) => void, wiring: Wiring = browser): Stream {
   const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));
