@@ -29,8 +29,10 @@ test("the pictures show what the pages are", async ({ page, fresh, signIn }) => 
     const [line] = (await once(createInterface(outside.stderr), "line")) as [string];
     const service = /http:\/\/([^/]+)\//.exec(line)?.[1] ?? "";
     const server = await fresh([
-      ...["--workflows", join(root, "examples"), "--allow-run", "shell,python", "--allow-egress", "127.0.0.1"],
-      ...["--connect-to", `127.0.0.1:8099:${service}`],
+      `--workflows=${join(root, "examples")}`,
+      "--allow-run=shell,python",
+      "--allow-egress=127.0.0.1",
+      `--connect-to=127.0.0.1:8099:${service}`,
     ]);
     const admin = await Admin.of(server);
     const made = await examples(admin);
