@@ -295,6 +295,7 @@ var samples = map[string][]request{
 		{path: "/api/v1/batches/0197a5c4-3333-7000-8000-000000000003?executions=none"},
 		{path: "/api/v1/batches/0197a5c4-3333-7000-8000-000000000003", header: map[string]string{"If-None-Match": "*"}},
 	},
+	"getSystem": {{path: "/api/v1/system"}},
 	"startOperation": {
 		{method: "POST", path: "/api/v1/operations", body: `{"action":"cancel","filter":{"status":["processing"],"label":["team:blue"],"min_duration_ms":5},"reason":"no more"}`},
 		{method: "POST", path: "/api/v1/operations", body: `{"action":"retry","ids":["0197a5c4-2222-7000-8000-000000000002"],"version":"published"}`, header: map[string]string{"Idempotency-Key": "k"}},

@@ -280,6 +280,12 @@ func examples() map[reflect.Type]any {
 		executionCount{Count: 214}, failures, exampleOverview(failures),
 		limitPage{Data: []limit{{Name: "body_bytes", Value: 1 << 20, Description: "Body of a request, unless another limit is named for it."}}},
 		health{Status: "ok"},
+		system{
+			OK: true, Version: "1.0.0", Engine: "embedded", Database: "sqlite", StartedAt: created, AsOf: finished, WriterLagMs: pointTo(int64(2)),
+			Executions: systemExecutions{Queued: 2, Ready: 1, Active: 8, Parked: 12, Delayed: 1}, OldestReady: started, Processes: []systemProcess{{"shop-1 (4711)", finished}},
+			Disks: []systemDisk{{"/var/lib/chargehand", 80 << 30, 100 << 30}}, LastBackup: created,
+			Findings: []systemFinding{{What: "write-ahead log", OK: true, Detail: "4194304 bytes in chargehand.db-wal"}},
+		},
 		problemPage{
 			Type: exampleHost + "/api/v1/problems/queue_full", Code: "queue_full", Status: 429,
 			Title: problemTypes[chargehand.CodeQueueFull].title, Description: problemTypes[chargehand.CodeQueueFull].about,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/service"
@@ -13,6 +14,16 @@ func fixtureOperation() *service.Operation {
 		Filter: []byte(`{"status":["error"],"created_after":"2026-01-31T10:00:00Z"}`), Version: "published", Total: 3, Pending: 1, Succeeded: 1, Failed: 1, CreatedAt: countedAt,
 		Failures: []service.OperationItem{{Execution: fixtureFaulted().ID, Outcome: "failed", Code: "workflow_not_found", Detail: "There is no such workflow."}},
 	}
+}
+
+// System is the state of the installation, with every field.
+func (f *fake) System(context.Context) (*service.System, error) {
+	return or(f, &service.System{
+		Version: "1", Engine: "temporal", Database: "postgresql", StartedAt: countedAt, AsOf: countedAt, Queued: 10_000, Ready: 1, Counted: 10_000, OldestWaiting: countedAt,
+		TimersDue: 1, Messages: 2, MessagesLate: time.Second, Workers: 3, Processes: []service.SystemProcess{{Name: "a", SeenAt: countedAt}},
+		Disks: []service.SystemDisk{{Folder: "/data", Free: 1, Total: 2}}, LastBackup: countedAt,
+		Findings: []service.SystemFinding{{What: "disk", Detail: "full", Damages: []string{"a"}}},
+	})
 }
 
 func (f *fake) StartOperation(_ context.Context, _ *service.Principal, r service.StartOperation) (*service.Operation, bool, error) {

@@ -13,7 +13,7 @@ import (
 // FuzzRequest sends whatever net/http lets through: there is always an answer, it is never a
 // 500, and every refusal is a problem that names its place.
 func FuzzRequest(f *testing.F) {
-	s := New(Config{Service: &fake{}})
+	s := New(Config{Service: &fake{}, System: (&fake{}).System})
 	for _, all := range samples {
 		for _, q := range all {
 			method := q.method

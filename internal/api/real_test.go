@@ -409,6 +409,10 @@ func (i *installation) update(t *testing.T, write func(*store.Tx) error) {
 
 // driveOperations acts on executions that do not exist, and ends an operation that never comes to an end.
 func driveOperations(t *testing.T, i *installation) {
+	x := i.Do(t, i.key, api.Exchange{Operation: "getSystem", Path: "/api/v1/system", Status: 200})
+	if findings := x.AnswerJSON["findings"].([]any); x.AnswerJSON["engine"] != "embedded" || x.AnswerJSON["writer_lag_ms"] == nil || len(findings) < 8 {
+		t.Errorf("system: %s", x.AnswerBody)
+	}
 	const path = "/api/v1/operations"
 	do := func(operation, method, path, body string, status int, code ...string) api.Exchange {
 		t.Helper()
@@ -418,7 +422,7 @@ func driveOperations(t *testing.T, i *installation) {
 		}
 		return i.Do(t, i.key, x)
 	}
-	x := do("startOperation", "POST", path, `{"action":"retry","filter":{"workflow":["default/none"]},"dry_run":true}`, 200)
+	x = do("startOperation", "POST", path, `{"action":"retry","filter":{"workflow":["default/none"]},"dry_run":true}`, 200)
 	if x.AnswerJSON["count"] != json.Number("0") || x.AnswerJSON["dry_run"] != true {
 		t.Errorf("dry run: %s", x.AnswerBody)
 	}

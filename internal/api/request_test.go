@@ -69,7 +69,7 @@ func (q request) to(h http.Handler) answered {
 // newServer returns a server over f that writes its log to the test.
 func newServer(t testing.TB, f *fake) *Server {
 	t.Helper()
-	return New(Config{Service: f, SignIn: &fakeSignIn{}, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))})
+	return New(Config{Service: f, SignIn: &fakeSignIn{}, System: f.System, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))})
 }
 
 type testLog struct{ t testing.TB }

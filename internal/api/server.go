@@ -38,6 +38,8 @@ type Config struct {
 	Ready func() bool
 	// Metrics has the metrics that /metrics shows; the server adds its own. Default: an empty registry.
 	Metrics *prometheus.Registry
+	// System tells the state of the installation (/system); nil: this process does not know it.
+	System func(ctx context.Context) (*service.System, error)
 	// MaxConnections bounds the connections that are open at once; 0: no bound.
 	MaxConnections int
 	// Tracer makes a span for each request below /api/v1; nil: none.
@@ -62,6 +64,7 @@ type Server struct {
 	uiRoute   *route
 	ready     func() bool
 	registry  *prometheus.Registry
+	system    systemOf // nil: not known
 	metrics   *metrics
 	tracer    trace.Tracer // nil: no spans
 	tree      node
@@ -100,7 +103,7 @@ func New(c Config) *Server {
 	}
 	s := &Server{
 		service: c.Service, signIn: c.SignIn, entrance: newEntrance(c.PublicURL, c.TrustedProxies), log: c.Log, lines: loglimit.New(c.Log), ready: c.Ready,
-		publicURL: strings.TrimRight(c.PublicURL, "/"), version: c.Version, ui: c.UI, registry: c.Metrics,
+		publicURL: strings.TrimRight(c.PublicURL, "/"), version: c.Version, ui: c.UI, registry: c.Metrics, system: c.System,
 		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: sync.OnceValue(func() document { return newDocument(c.Version) }), idle: idleTimeout,
 		slowest: slowestBytesPerSecond, open: newOpenConns(c.MaxConnections),
 	}

@@ -49,6 +49,14 @@ func serverEndpoints() []endpoint {
 			serve:   (*call).getReadiness,
 		},
 		{
+			method: get, path: "/system", id: "getSystem", tag: "Server", summary: "Get the state of the installation",
+			about: "What waits and runs, how long writes wait, the disks, the processes, the last backup, and what chargehand doctor finds. " +
+				"It shows the whole installation, so the key must be one of live and of the oldest account, and not limited to workflows or namespaces.",
+			scopes:  service.ScopeAdmin,
+			answers: []answer{{status: 200, about: "The state", view: system{}}},
+			serve:   (*call).getSystem,
+		},
+		{
 			method: get, path: "/metrics", root: true, id: "getMetrics", tag: "Server", summary: "Get metrics for Prometheus",
 			about: "Of the whole installation, so the key must be one of live and of the oldest account, and not limited to workflows or namespaces. " +
 				"Answered at /metrics too, without /api/v1 before it.",

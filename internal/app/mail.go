@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/chargehand/chargehand/internal/mail"
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -76,7 +77,7 @@ func (r *mailRows) count() (n int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), rowsTime)
 	defer cancel()
 	err := r.store.View(ctx, func(reader *store.Reader) (err error) {
-		n, err = reader.CountMail(countedRows)
+		n, err = reader.CountMail(operate.CountedWork)
 		return err
 	})
 	if err != nil {

@@ -7,13 +7,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 const (
-	// countedRows bounds what is counted of each kind, so that a scrape costs the same however
-	// much there is.
-	countedRows = 10_000
 	// rowsAge is how long counts are shown again, however often they are asked for.
 	rowsAge = 10 * time.Second
 	// rowsTime bounds the counting.
@@ -30,12 +28,10 @@ type rows struct {
 	waiting    *prometheus.Desc
 	late       *prometheus.Desc
 
-	mu     sync.Mutex
-	read   time.Time // zero: never
-	known  bool
-	counts store.StateCounts
-	depth  int64
-	dueMs  int64
+	mu    sync.Mutex
+	read  time.Time // zero: never
+	known bool
+	work  operate.Work
 }
 
 func newRows(st *store.Store, outbox bool) *rows {
@@ -72,33 +68,20 @@ func (r *rows) Collect(to chan<- prometheus.Metric) {
 	for run, state := range map[store.ExecutionState]string{
 		store.StateQueued: "queued", store.StateReady: "ready", store.StateActive: "active", store.StateParked: "parked",
 	} {
-		to <- prometheus.MustNewConstMetric(r.unfinished, prometheus.GaugeValue, float64(r.counts[run]), state)
+		to <- prometheus.MustNewConstMetric(r.unfinished, prometheus.GaugeValue, float64(r.work.Unfinished[run]), state)
 	}
 	if !r.outbox {
 		return
 	}
-	late := 0.0
-	if r.dueMs != 0 {
-		late = max(0, time.Since(time.UnixMilli(r.dueMs)).Seconds())
-	}
-	to <- prometheus.MustNewConstMetric(r.waiting, prometheus.GaugeValue, float64(r.depth))
-	to <- prometheus.MustNewConstMetric(r.late, prometheus.GaugeValue, late)
+	to <- prometheus.MustNewConstMetric(r.waiting, prometheus.GaugeValue, float64(r.work.Messages))
+	to <- prometheus.MustNewConstMetric(r.late, prometheus.GaugeValue, r.work.Late(time.Now()).Seconds())
 }
-
-// forever is later than every time.
-const forever = 1<<63 - 1
 
 func (r *rows) count() error {
 	ctx, cancel := context.WithTimeout(context.Background(), rowsTime)
 	defer cancel()
 	return r.store.View(ctx, func(reader *store.Reader) (err error) {
-		if r.counts, err = reader.CountUnfinishedAtMost(countedRows); err != nil || !r.outbox {
-			return err
-		}
-		if r.depth, err = reader.CountOutbox(forever, countedRows); err != nil {
-			return err
-		}
-		r.dueMs, err = reader.OldestOutboxMs()
+		r.work, err = operate.ReadWork(reader, r.outbox, time.Now())
 		return err
 	})
 }

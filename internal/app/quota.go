@@ -24,11 +24,15 @@ func (c Config) queuedPerWorkflow() int64 {
 // reserve is that of the disks that this process writes to: the data directory, with the database and the files unless
 // they are elsewhere, and the folder of the files.
 func (c Config) reserve(log *slog.Logger) *disk.Reserve {
+	return disk.NewReserve(log, disk.Free, c.writtenFolders()...)
+}
+
+func (c Config) writtenFolders() []string {
 	paths := []string{c.DataDir}
-	if l, err := c.Location(); err == nil && l.Folder != "" {
+	if l, err := c.Location(); err == nil && l.Folder != "" && l.Folder != c.DataDir {
 		paths = append(paths, l.Folder)
 	}
-	return disk.NewReserve(log, disk.Free, paths...)
+	return paths
 }
 
 // quotas shows the use of quotas. While the database cannot be asked, there is nothing to show.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -134,7 +135,12 @@ func (t *term) open(ctx context.Context) error {
 	if err := t.openSignIn(keys); err != nil {
 		return err
 	}
+	state := &system{cfg: cfg, store: t.store, service: t.service, began: time.Now()}
+	if d, ok := t.engine.(*distributed); ok {
+		state.workers = func() int64 { return d.Stats().Workers }
+	}
 	t.api = api.New(api.Config{
+		System:  state.report,
 		Service: t.service, SignIn: t.signIn, TrustedProxies: proxies, Log: cfg.Log, PublicURL: cfg.PublicURL, Version: Version, Metrics: registry,
 		Ready: t.ready, ProbesOnly: cfg.WorkerOnly, Tracer: cfg.tracing.Tracer(), MaxConnections: cfg.Connections, UI: web.Embedded(),
 	})

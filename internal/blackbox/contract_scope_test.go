@@ -70,6 +70,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"GET", "/secrets/none", "admin", ""},
 	{"PUT", "/secrets/none", "admin", "{}"},
 	{"DELETE", "/secrets/none", "admin", ""},
+	{"GET", "/system", "admin", ""},
 	{"GET", "/limits", "", ""},
 }
 

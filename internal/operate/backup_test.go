@@ -1,4 +1,4 @@
-package operate
+package operate_test
 
 import (
 	"fmt"
@@ -9,13 +9,14 @@ import (
 	"github.com/chargehand/chargehand/internal/app"
 	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 )
 
 // install serves a new installation.
 func install(t *testing.T, dir string) *apptest.Installation {
 	t.Helper()
 	settings := installation.Settings{DataDir: dir}
-	key, err := CreateKey(t.Context(), settings, NewKey{Preset: "all", Init: true})
+	key, err := operate.CreateKey(t.Context(), settings, operate.NewKey{Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,23 +42,23 @@ func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
 	_, waiting := first.Ask("POST", "/workflows/"+sleeper+"/executions", "application/json", "{}")
 
 	copied := filepath.Join(dir, "copy")
-	report, err := Backup(t.Context(), installation.Settings{DataDir: first.Dir}, copied)
+	report, err := operate.Backup(t.Context(), installation.Settings{DataDir: first.Dir}, copied)
 	if err != nil || report.Files < 2 || report.Bytes < 200<<10 {
 		t.Fatalf("backup: %+v, %v", report, err)
 	}
-	if _, err := Backup(t.Context(), installation.Settings{DataDir: first.Dir}, copied); err == nil {
+	if _, err := operate.Backup(t.Context(), installation.Settings{DataDir: first.Dir}, copied); err == nil {
 		t.Error("a second backup into the same folder is accepted")
 	}
 	first.Halt()
 
 	again := filepath.Join(dir, "again")
-	if _, err := Restore(t.Context(), copied, again); err != nil {
+	if _, err := operate.Restore(t.Context(), copied, again); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), copied, again); err == nil {
+	if _, err := operate.Restore(t.Context(), copied, again); err == nil {
 		t.Error("an installation is overwritten")
 	}
-	for _, f := range Doctor(t.Context(), installation.Settings{DataDir: again}, true) {
+	for _, f := range operate.Doctor(t.Context(), installation.Settings{DataDir: again}, true) {
 		if !f.OK {
 			t.Errorf("doctor: %+v", f)
 		}
@@ -83,10 +84,10 @@ func TestACutOffBackupIsNone(t *testing.T) {
 	_, file := i.Ask("POST", "/files", "", "the content")
 	apptest.Damage(t, i.Dir, file["sha256"].(string))
 	copied := filepath.Join(dir, "copy")
-	if _, err := Backup(t.Context(), installation.Settings{DataDir: i.Dir}, copied); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := operate.Backup(t.Context(), installation.Settings{DataDir: i.Dir}, copied); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Fatalf("backup of a damaged file: %v", err)
 	}
-	if _, err := Restore(t.Context(), copied, filepath.Join(dir, "again")); err == nil {
+	if _, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again")); err == nil {
 		t.Error("a backup that was cut off is restored")
 	}
 }

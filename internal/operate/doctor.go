@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity/process"
@@ -33,6 +34,7 @@ type doctor struct {
 	ring     *secret.Keyring // nil: it cannot be read
 	sealer   *secret.Sealer  // nil: there are no keys, and what is sealed cannot be opened
 	deep     bool
+	beside   bool // what takes the longer the more there is, is left out (Examine)
 	findings []Finding
 }
 
@@ -70,6 +72,22 @@ func Doctor(ctx context.Context, cfg installation.Settings, deep bool) []Finding
 			good, err := checkTemporal(ctx, d.cfg)
 			d.add("Temporal", good, err)
 		}
+	}
+	return d.findings
+}
+
+// Examine is Doctor from within a server that runs, over its own rows. It leaves out what takes the longer the more
+// there is: the structure of the database, the contents, and how much is encrypted.
+func Examine(ctx context.Context, cfg installation.Settings, rows *store.Store) []Finding {
+	d := &doctor{cfg: cfg, beside: true}
+	if d.directory() {
+		d.masterKey()
+		if cfg.DatabaseURL == "" {
+			d.log(sqlite.LogBytes(filepath.Join(cfg.DataDir, installation.DatabaseName)))
+		}
+		d.state(ctx, rows)
+		d.disk()
+		d.confinement()
 	}
 	return d.findings
 }
@@ -113,12 +131,19 @@ func (d *doctor) rows(ctx context.Context) {
 		return
 	}
 	defer rows.Close()
+	d.state(ctx, rows)
+}
+
+// state is what the rows of a database say.
+func (d *doctor) state(ctx context.Context, rows *store.Store) {
 	if d.ring != nil { // else told already
 		d.keys(ctx, rows)
 	}
-	err = rows.View(ctx, installation.CheckMoved)
+	err := rows.View(ctx, installation.CheckMoved)
 	d.add("store move", "the database was not left by one", err)
-	d.contents(ctx, rows)
+	if !d.beside {
+		d.contents(ctx, rows)
+	}
 	d.work(ctx, rows)
 	d.memories(ctx, rows)
 }
@@ -150,16 +175,16 @@ func (d *doctor) openSQLite(ctx context.Context) *store.Store {
 	}
 	damages, err := db.Damages(ctx)
 	d.addDamages("database", "its structure is sound", damages, err)
-	d.log(state)
+	d.log(state.LogBytes)
 	return store.New(db)
 }
 
 // longLog is the length of a write-ahead log that says that something keeps it from being cut.
 const longLog = 256 << 20
 
-func (d *doctor) log(state sqlite.State) {
-	text := fmt.Sprintf("%d bytes in %s-wal", state.LogBytes, installation.DatabaseName)
-	if state.LogBytes > longLog {
+func (d *doctor) log(length int64) {
+	text := fmt.Sprintf("%d bytes in %s-wal", length, installation.DatabaseName)
+	if length > longLog {
 		d.add("write-ahead log", "", fmt.Errorf("%s: something reads the database for a very long time, or no server runs that would cut it", text))
 		return
 	}
@@ -173,7 +198,9 @@ func (d *doctor) keys(ctx context.Context, rows *store.Store) {
 	if err != nil {
 		return
 	}
-	d.encryption(ctx, rows)
+	if !d.beside {
+		d.encryption(ctx, rows)
+	}
 	older := strings.Join(state.Older, ", ")
 	switch {
 	case len(state.Older) == 0:
@@ -212,14 +239,12 @@ func (d *doctor) encryption(ctx context.Context, rows *store.Store) {
 
 // work tells what waits. It is never wrong by itself.
 func (d *doctor) work(ctx context.Context, rows *store.Store) {
-	var text string
-	err := rows.View(ctx, func(r *store.Reader) error {
-		unfinished, err := r.CountUnfinished()
-		text = fmt.Sprintf("executions queued %d, ready %d, active %d, parked %d (at most 10,000 of each are counted)",
-			unfinished[store.StateQueued], unfinished[store.StateReady], unfinished[store.StateActive], unfinished[store.StateParked])
+	var work Work
+	err := rows.View(ctx, func(r *store.Reader) (err error) {
+		work, err = ReadWork(r, d.cfg.Engine == installation.EngineTemporal, time.Now())
 		return err
 	})
-	d.add("work", text, err)
+	d.add("work", work.String(), err)
 }
 
 // memories tells what the installation remembers of its backups and of the clock.
@@ -273,10 +298,13 @@ func (d *doctor) disk() {
 	d.add("disk", text, err)
 }
 
+// capabilities are those of this machine, which are tried out with a process: once is enough.
+var capabilities = sync.OnceValue(process.Capabilities)
+
 // confinement reports how far this machine can keep processes of workflows apart, as seen by the
 // user and in the cgroup of doctor itself. What is missing is a note: the installation works without it.
 func (d *doctor) confinement() {
-	for _, fact := range process.Capabilities().Facts() {
+	for _, fact := range capabilities().Facts() {
 		if !fact.OK {
 			fact.Detail = "note: " + fact.Detail + "; " + fact.Remedy
 		}

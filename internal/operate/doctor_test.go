@@ -1,4 +1,4 @@
-package operate
+package operate_test
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/operate"
 )
 
 // wrong are the names of the findings of an installation that are not well, and all findings by name.
-func wrong(t *testing.T, cfg installation.Settings, deep bool) (names []string, all map[string]Finding) {
+func wrong(t *testing.T, cfg installation.Settings, deep bool) (names []string, all map[string]operate.Finding) {
 	t.Helper()
-	all = map[string]Finding{}
-	for _, f := range Doctor(t.Context(), cfg, deep) {
+	all = map[string]operate.Finding{}
+	for _, f := range operate.Doctor(t.Context(), cfg, deep) {
 		all[f.What] = f
 		if !f.OK {
 			names = append(names, f.What)
@@ -143,26 +143,10 @@ func TestDoctorKnowsTheLastBackup(t *testing.T) {
 	if _, all := wrong(t, cfg, false); !strings.Contains(all["backups"].Detail, "none") {
 		t.Errorf("before one: %+v", all["backups"])
 	}
-	if _, err := Backup(t.Context(), cfg, filepath.Join(t.TempDir(), "copy")); err != nil {
+	if _, err := operate.Backup(t.Context(), cfg, filepath.Join(t.TempDir(), "copy")); err != nil {
 		t.Fatal(err)
 	}
 	if _, all := wrong(t, cfg, false); !strings.Contains(all["backups"].Detail, time.Now().UTC().Format("2006-01-02T15")) {
 		t.Errorf("after one: %+v", all["backups"])
-	}
-}
-
-// Doctor reports what the machine cannot confine, but nothing is wrong with the installation.
-func TestDoctorTellsOfTheConfinement(t *testing.T) {
-	d := &doctor{}
-	d.confinement()
-	facts := process.Capabilities().Facts()
-	if len(d.findings) != len(facts) || len(facts) < 5 {
-		t.Fatalf("%d findings of %d facts", len(d.findings), len(facts))
-	}
-	for i, f := range d.findings {
-		noted := strings.HasPrefix(f.Detail, "note: ") && strings.Contains(f.Detail, facts[i].Remedy)
-		if !f.OK || f.What != facts[i].What || noted == facts[i].OK {
-			t.Errorf("finding %+v of %+v", f, facts[i])
-		}
 	}
 }

@@ -68,7 +68,7 @@
 //	sink          SinkStreams
 //	audit log     ListAudit
 //	usage         Usage StoredEvents LongestQueue
-//	count         ExecutionKeys Failures CountNow OldestUnfinished
+//	count         ExecutionKeys Failures CountNow OldestUnfinished OldestInState CountTimersDue
 //	rollup        RollupState RollupPart Rollups Writers
 //	operation     OperationByID OperationByNo ListOperations ActiveOperations CountActiveOperations KeptOperations
 //	              PendingItems ListOperationItems

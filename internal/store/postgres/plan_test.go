@@ -61,17 +61,18 @@ func (c recordingConn) record(query string, args []any) {
 
 // whole are the statements that read or sort a table or index as a whole, and why they may.
 var whole = map[string]string{
-	" wrapped_key ":                      "an installation has a few keys",
-	" node ":                             "an installation has a few servers",
-	"FROM account ORDER BY no":           "accounts are few",
-	"FROM stream ORDER BY account":       "streams are as few as accounts",
-	"LEFT JOIN stream_cursor":            "streams are as few as accounts",
-	"FROM stream s LEFT JOIN sink":       "streams are as few as accounts",
-	"GROUP BY account, environment":      "at recovery only: everything that is queued",
-	"WHERE state <> 0 GROUP BY state":    "at recovery and for metrics: everything that has not ended",
-	"state IN (1, 2, 3, 4) AND state <>": "groups of at most four",
-	"FROM batch WHERE status < 3":        "the batches that are not final, from their own index",
-	"UPDATE api_key SET":                 "keys are few, and while there are none, any index is as good",
+	"FROM operation WHERE status < 3 ORDER": "the operations that have not ended, from their own index",
+	" wrapped_key ":                         "an installation has a few keys",
+	" node ":                                "an installation has a few servers",
+	"FROM account ORDER BY no":              "accounts are few",
+	"FROM stream ORDER BY account":          "streams are as few as accounts",
+	"LEFT JOIN stream_cursor":               "streams are as few as accounts",
+	"FROM stream s LEFT JOIN sink":          "streams are as few as accounts",
+	"GROUP BY account, environment":         "at recovery only: everything that is queued",
+	"WHERE state <> 0 GROUP BY state":       "at recovery and for metrics: everything that has not ended",
+	"state IN (1, 2, 3, 4) AND state <>":    "groups of at most four",
+	"FROM batch WHERE status < 3":           "the batches that are not final, from their own index",
+	"UPDATE api_key SET":                    "keys are few, and while there are none, any index is as good",
 }
 
 // checkPlans asks PostgreSQL for its plan of every statement that was seen. Each must go

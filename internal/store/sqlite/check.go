@@ -34,9 +34,7 @@ func Inspect(path string) (State, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return state, unavailable(err)
 	}
-	if info, err := os.Stat(path + "-wal"); err == nil {
-		state.LogBytes = info.Size()
-	}
+	state.LogBytes = LogBytes(path)
 	if state.Schema, err = version(path); err != nil {
 		// SQLite says only that it cannot open the file; the system says why.
 		if file, reason := os.OpenFile(path, os.O_RDWR, 0); reason != nil {
@@ -48,6 +46,15 @@ func Inspect(path string) (State, error) {
 	}
 	_, err = known.pending(path)
 	return state, err
+}
+
+// LogBytes is the length of the write-ahead log of a database; 0: there is none.
+func LogBytes(path string) int64 {
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // Damages looks through the whole file and lists what is not as it should be. It may take long on a large database and

@@ -31,7 +31,7 @@ func RunSealed(t *testing.T, open Open, sealer store.Sealer) {
 }
 
 // sealing are the groups whose rows are sealed.
-var sealing = []string{"execution", "waits", "journal", "log", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage"}
+var sealing = []string{"execution", "waits", "journal", "log", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage", "operation"}
 
 // RunAgain runs the suite on a database whose statements are those of one that Run has seen, and whose commits are
 // made in another way. Groups that commit as others do have their turn with CHARGEHAND_FULL.
@@ -56,7 +56,7 @@ func groups() []group {
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
-		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests}, {"usage", usageTests}, {"rollup", rollupTests}, {"count", countTests}, {"mail", mailTests},
+		{"schedule", scheduleTests}, {"sink", sinkTests}, {"people", peopleTests}, {"sign-in", signInTests}, {"audit", auditTests}, {"usage", usageTests}, {"rollup", rollupTests}, {"count", countTests}, {"mail", mailTests}, {"operation", operationTests},
 	}
 }
 
@@ -217,6 +217,10 @@ var invariants = map[string]string{
 	"awaited by no execution":              `SELECT COUNT(*) FROM child c WHERE c.state IN (1, 3) AND NOT EXISTS (SELECT 1 FROM execution e WHERE e.no = c.parent AND e.state <> 0)`,
 	"trees whose counts are not true": `SELECT COUNT(*) FROM child r WHERE r.parent = 0 AND r.unfinished <>
  (SELECT COUNT(*) FROM child c JOIN execution e ON e.no = c.execution WHERE c.root = r.execution AND e.state <> 0)`,
+	"items of no operation": `SELECT COUNT(*) FROM operation_item i WHERE NOT EXISTS (SELECT 1 FROM operation o WHERE o.no = i.operation)`,
+	"operations whose counts are not true": `SELECT COUNT(*) FROM operation o WHERE status < 6 AND (total <> (SELECT COUNT(*) FROM operation_item i WHERE i.operation = o.no)
+ OR succeeded <> (SELECT COUNT(*) FROM operation_item i WHERE i.operation = o.no AND outcome = 1)
+ OR skipped + failed <> (SELECT COUNT(*) FROM operation_item i WHERE i.operation = o.no AND outcome IN (2, 3)))`,
 	"inputs of no execution": `SELECT COUNT(*) FROM input j WHERE ` + noExecution("j"),
 	"logs of no execution":   `SELECT COUNT(*) FROM log_segment j WHERE ` + noExecution("j"),
 	"logs with gaps": `SELECT COUNT(*) FROM log_segment s WHERE line + lines <> COALESCE((SELECT MIN(n.line) FROM log_segment n WHERE n.execution = s.execution AND n.line > s.line), line + lines)

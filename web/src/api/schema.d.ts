@@ -1488,6 +1488,22 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -2700,6 +2716,71 @@ export type components = {
         SwitchBody: {
             /** Format: uuid */
             account: string;
+        };
+        System: {
+            ok: boolean;
+            version: string;
+            /** @enum {string} */
+            engine: "embedded" | "temporal";
+            /** @enum {string} */
+            database: "sqlite" | "postgresql";
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            as_of: string;
+            /** Format: int64 */
+            writer_lag_ms?: number;
+            executions: components["schemas"]["SystemExecutions"];
+            /** Format: date-time */
+            oldest_ready_at?: string;
+            /** Format: int64 */
+            timers_due: number;
+            outbox?: components["schemas"]["SystemOutbox"];
+            /** Format: int64 */
+            workers?: number;
+            processes: components["schemas"]["SystemProcess"][];
+            disks: components["schemas"]["SystemDisk"][];
+            storage_reserve: boolean;
+            /** Format: date-time */
+            last_backup_at?: string;
+            findings: components["schemas"]["SystemFinding"][];
+        };
+        SystemDisk: {
+            folder: string;
+            /** Format: int64 */
+            free_bytes: number;
+            /** Format: int64 */
+            total_bytes: number;
+        };
+        SystemExecutions: {
+            /** Format: int64 */
+            queued: number;
+            /** Format: int64 */
+            ready: number;
+            /** Format: int64 */
+            active: number;
+            /** Format: int64 */
+            parked: number;
+            /** Format: int64 */
+            delayed: number;
+            at_least: boolean;
+        };
+        SystemFinding: {
+            what: string;
+            ok: boolean;
+            detail: string;
+            damages?: string[];
+        };
+        SystemOutbox: {
+            /** Format: int64 */
+            messages: number;
+            /** Format: int64 */
+            late_ms: number;
+        };
+        SystemProcess: {
+            name: string;
+            /** Format: date-time */
+            seen_at: string;
         };
         TaskProgress: {
             reference: string;
@@ -5956,6 +6037,25 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["System"];
                 };
             };
         };
