@@ -43,7 +43,7 @@ type (
 	}
 	systemProcess struct {
 		Name   string `json:"name" doc:"Its host and process."`
-		SeenAt moment `json:"seen_at" doc:"When it last said that it is there."`
+		SeenAt moment `json:"seen_at" doc:"When it last reported."`
 	}
 	systemDisk struct {
 		Folder string `json:"folder" doc:"A folder on it."`

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// systemAge is how long the state of the installation is told again, however often it is asked for.
+	// systemAge is for how long the state of the installation is not read again, however often it is asked for.
 	systemAge = 5 * time.Second
 	// systemTime bounds the reading of it, and lagTime the transaction that measures the writer.
 	systemTime = 5 * time.Second
