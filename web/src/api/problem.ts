@@ -3,6 +3,9 @@ export interface FieldProblem {
   pointer?: string;
   parameter?: string;
   detail: string;
+  /** Where it is in a text that was sent, from 1. */
+  line?: number;
+  column?: number;
 }
 
 /** The body of an answer with an error. */

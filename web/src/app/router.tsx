@@ -102,6 +102,12 @@ const workflow = createRoute({
   component: screen(() => import("../routes/workflow.tsx")),
 });
 
+const newWorkflow = createRoute({
+  getParentRoute: () => root,
+  path: "/workflows/new",
+  component: screen(() => import("../routes/workflow-new.tsx")),
+});
+
 const batches = createRoute({
   getParentRoute: () => root,
   path: "/batches",
@@ -135,7 +141,18 @@ const security = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, executions, execution, batches, batch, workflows, workflow, apiKeys, security]),
+  routeTree: root.addChildren([
+    home,
+    executions,
+    execution,
+    batches,
+    batch,
+    workflows,
+    newWorkflow,
+    workflow,
+    apiKeys,
+    security,
+  ]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,
   defaultPendingComponent: Waiting,

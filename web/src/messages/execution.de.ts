@@ -85,6 +85,7 @@ export const execution = {
     keys: "Pfeiltasten folgen den Linien und führen in Kästen, Enter öffnet, F zeigt alles, Escape schließt.",
   },
   inspector: {
+    tryExpression: "Einen Ausdruck damit ausprobieren",
     label: "Lauf der Aufgabe",
     runs: "Läufe",
     attempt: (n: number) => `Versuch ${formatNumber(n)}`,

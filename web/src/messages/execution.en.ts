@@ -91,6 +91,7 @@ export const execution = {
     keys: "Arrow keys move along the lines and into boxes, Enter opens, F shows all, Escape closes.",
   },
   inspector: {
+    tryExpression: "Try an expression with it",
     label: "Run of the task",
     runs: "Runs",
     attempt: (n: number) => `attempt ${formatNumber(n)}`,

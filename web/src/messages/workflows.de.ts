@@ -5,6 +5,7 @@ const counted = (n: number, more: boolean) => `${formatNumber(n)}${more ? "+" : 
 
 export const workflows = {
   title: "Workflows",
+  new: "Neuer Workflow",
   columns: {
     workflow: "Workflow",
     version: "Version",

@@ -18,6 +18,7 @@ import "../styles/execution.css";
 import "../styles/workflows.css";
 import { later } from "../parts/later.tsx";
 
+const Edit = later(() => import("../parts/editor/Edit.tsx"));
 const Graph = later(() => import("../parts/workflow/Graph.tsx"));
 
 const route = getRouteApi("/workflows/$namespace/$name");
@@ -93,13 +94,20 @@ function Parts({ workflow, address, go }: { workflow: WorkflowDetail; address: A
           </Link>
         ))}
       </nav>
-      {shown === "definition" && <Definition workflow={workflow} version={version} />}
+      {shown === "definition" &&
+        (address.mode === "edit" ? (
+          <Suspense fallback={<Waiting />}>
+            <Edit workflow={workflow} address={address} go={go} />
+          </Suspense>
+        ) : (
+          <Definition workflow={workflow} version={version} />
+        ))}
       {shown === "graph" && (
         <Suspense fallback={<Waiting />}>
           <Graph workflow={workflow} version={version} address={address} go={go} />
         </Suspense>
       )}
-      {shown === "versions" && <Versions workflow={workflow} />}
+      {shown === "versions" && <Versions workflow={workflow} address={address} go={go} />}
       {shown === "run" && <Run workflow={workflow} />}
       {shown === "api" && <Api workflow={workflow} />}
     </>

@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowUp } from "@tabler/icons-react";
 import { useCallback, useEffect, useMemo } from "react";
+import { useMay } from "../api/me.ts";
 import {
   newestWorkflowsQuestion,
   patchWorkflows,
@@ -28,6 +29,7 @@ export default function Workflows() {
   const texts = workflowsTexts();
   const { env: _, ...filter } = route.useSearch();
   const address = JSON.stringify(filter);
+  const may = useMay();
   const navigate = useNavigate({ from: "/workflows" });
   const list = useInfiniteQuery(workflowsQuestion(filter));
   const newest = useQuery({ ...newestWorkflowsQuestion(filter), enabled: list.isSuccess });
@@ -49,7 +51,16 @@ export default function Workflows() {
   const waiting = fresh?.filter((row) => !known.has(row.id) && row.created_at >= first).length ?? 0;
   const filtered = Object.keys(filter).length > 0;
   return (
-    <Page title={texts.title}>
+    <Page
+      title={texts.title}
+      {...(may("workflows:write") && {
+        actions: (
+          <Link className="as-button" to="/workflows/new">
+            {texts.new}
+          </Link>
+        ),
+      })}
+    >
       <WorkflowFilterBar key={`bar ${address}`} filter={filter} apply={apply} />
       <div className="above" aria-live="polite">
         {waiting > 0 && !list.isFetching && (

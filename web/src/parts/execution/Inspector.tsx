@@ -156,6 +156,7 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
       )}
       <Part title={texts.input}>
         <JsonTree value={run.input ?? null} name={texts.input} />
+        <TryExpression execution={execution} seq={seq} />
       </Part>
       {run.output !== undefined && (
         <Part title={texts.output}>
@@ -166,6 +167,24 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
         <LogView execution={execution} seq={seq} />
       </Part>
     </>
+  );
+}
+
+/** Leads to the editor of the workflow, with the input of the run to try expressions with. */
+function TryExpression({ execution, seq }: { execution: Execution; seq: number }) {
+  const may = useMay();
+  const [namespace, name] = execution.workflow.split("/");
+  if (!may("workflows:write") || namespace === undefined || name === undefined) {
+    return null;
+  }
+  return (
+    <Link
+      to="/workflows/$namespace/$name"
+      params={{ namespace, name }}
+      search={{ mode: "edit", sample: `${execution.id}:${seq}` }}
+    >
+      {executionTexts().inspector.tryExpression}
+    </Link>
   );
 }
 

@@ -1,18 +1,23 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { useMay } from "../../api/me.ts";
 import { openQuestion, publish, versionsQuestion, type Version, type WorkflowDetail } from "../../api/workflows.ts";
+import { definitionTexts } from "../../messages/definition.ts";
 import { t } from "../../messages/index.ts";
 import { workflowTexts, workflowsTexts } from "../../messages/workflows.ts";
 import { Ask } from "../Ask.tsx";
+import { later } from "../later.tsx";
 import { Failure } from "../Notice.tsx";
 import { When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
+import type { Address, Go } from "./address.ts";
+
+const Compare = later(() => import("../editor/Compare.tsx"));
 
 /** The versions of a workflow: who made them, why, and what still runs on them. */
-export function Versions({ workflow }: { workflow: WorkflowDetail }) {
+export function Versions({ workflow, address, go }: { workflow: WorkflowDetail; address: Address; go: Go }) {
   const texts = workflowTexts();
   const list = useInfiniteQuery(versionsQuestion(workflow.id));
   const [chosen, setChosen] = useState<Version>();
@@ -53,6 +58,18 @@ export function Versions({ workflow }: { workflow: WorkflowDetail }) {
             {t().more}
           </Button>
         </div>
+      )}
+      {rows.length > 1 && address.from === undefined && (
+        <div className="below">
+          <Button variant="default" onClick={() => go({ from: rows[1]?.version, to: rows[0]?.version })}>
+            {definitionTexts().compare.open}
+          </Button>
+        </div>
+      )}
+      {address.from !== undefined && (
+        <Suspense fallback={<Waiting />}>
+          <Compare workflow={workflow} versions={rows} address={address} go={go} />
+        </Suspense>
       )}
       {chosen && (
         <Publish

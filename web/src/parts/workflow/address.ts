@@ -20,6 +20,14 @@ export interface Address {
   task?: string;
   /** How the graph is shown. Missing: as an outline where there is little room. */
   view?: "picture" | "outline";
+  /** The definition is being changed. */
+  mode?: "edit";
+  /** Execution and number of a run whose input expressions are tried with. */
+  sample?: string;
+  /** Versions that are compared. */
+  from?: string;
+  to?: string;
+  layout?: "split" | "unified";
 }
 
 /** Changes some of the address; undefined takes a part away. */
@@ -30,10 +38,20 @@ export function readAddress(search: Record<string, unknown>): Address {
   const version = search["version"];
   const task = search["task"];
   const view = (["picture", "outline"] as const).find((known) => known === search["view"]);
+  const layout = (["split", "unified"] as const).find((known) => known === search["layout"]);
+  const text = (name: "sample" | "from" | "to") => {
+    const value = search[name];
+    return typeof value === "string" && value !== "" ? { [name]: value } : {};
+  };
   return {
     ...(tab !== undefined && { tab }),
     ...(typeof version === "string" && version !== "" && { version }),
     ...(typeof task === "string" && task.startsWith("/") && { task }),
     ...(view !== undefined && { view }),
+    ...(search["mode"] === "edit" && { mode: "edit" as const }),
+    ...text("sample"),
+    ...text("from"),
+    ...text("to"),
+    ...(layout !== undefined && { layout }),
   };
 }
