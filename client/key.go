@@ -79,6 +79,7 @@ type Limit struct {
 	Value       int64  `json:"value"`
 	Used        *int64 `json:"used,omitempty"` // of a quota; nil: not counted
 	Description string `json:"description"`
+	Setting     string `json:"setting,omitempty"` // of chargehand serve; empty: none changes it
 }
 
 // Limits returns every bound of the installation.

@@ -43,7 +43,7 @@ var entriesParameter = &parameter{
 type createBatchBody struct {
 	Items       []map[string]any `json:"items" nullable:"false" minItems:"1" doc:"One input object per execution."`
 	Concurrency float64          `json:"concurrency,omitempty" default:"5" minimum:"1" multipleOf:"1" doc:"Maximum number of parallel executions. More than the server's maximum is lowered; effective_concurrency says so."`
-	startOptionsBody
+	StartOptionsBody
 }
 
 func batchEndpoints() []endpoint {

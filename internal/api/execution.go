@@ -93,9 +93,9 @@ var (
 type (
 	createExecutionBody struct {
 		Input map[string]any `json:"input,omitempty" doc:"Input data; must match the workflow's input_schema if it has one. Missing: {}."`
-		startOptionsBody
+		StartOptionsBody
 	}
-	startOptionsBody struct {
+	StartOptionsBody struct {
 		Labels     map[string]string `json:"labels,omitempty" nullable:"false" doc:"Up to 20. A name has up to 63 of the characters a-z, 0-9, dot, underscore, slash and hyphen, a value up to 255 characters. They are not encrypted."`
 		Delay      string            `json:"delay,omitempty" doc:"ISO 8601 duration, at most 366 days: it does not start earlier."`
 		DelayUntil string            `json:"delay_until,omitempty" format:"date-time" doc:"It does not start earlier. At most 366 days ahead; not together with delay."`

@@ -74,7 +74,7 @@ func (c *call) getLimits() error {
 	}
 	v := limitPage{Data: make([]limit, len(bounds))}
 	for i, b := range bounds {
-		v.Data[i] = limit{Name: b.Name, Value: b.Value, Description: b.Description}
+		v.Data[i] = limit{Name: b.Name, Value: b.Value, Description: b.Description, Setting: b.Setting}
 		if b.Counted {
 			v.Data[i].Used = &bounds[i].Used
 		}

@@ -413,6 +413,7 @@ type limit struct {
 	Value       int64  `json:"value"`
 	Used        *int64 `json:"used,omitempty" doc:"Of a quota: what is used of it now."`
 	Description string `json:"description"`
+	Setting     string `json:"setting,omitempty" doc:"The setting of chargehand serve that changes it; left out: none does."`
 }
 
 type health struct {

@@ -28,16 +28,16 @@ import (
 // limits are the bounds that the service tells but others keep.
 func (c Config) limits() []service.Limit {
 	return append(append(c.shares(), c.Quotas.WithDefaults().List()...), []service.Limit{
-		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued."},
-		{Name: "live_retention_seconds", Value: int64(c.RetentionLive / time.Second), Description: "How long executions of live are kept after their end."},
-		{Name: "test_retention_seconds", Value: int64(c.RetentionTest / time.Second), Description: "How long executions of test are kept after their end."},
-		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept, whether they were read or not."},
-		{Name: "audit_retention_seconds", Value: int64(c.RetentionAudit / time.Second), Description: "How long entries of the audit log are kept."},
+		{Name: "running_executions", Value: int64(c.RunningExecutions), Description: "Executions of an account that run at once; more are queued.", Setting: "max-running"},
+		{Name: "live_retention_seconds", Value: int64(c.RetentionLive / time.Second), Description: "How long executions of live are kept after their end.", Setting: "retention-live"},
+		{Name: "test_retention_seconds", Value: int64(c.RetentionTest / time.Second), Description: "How long executions of test are kept after their end.", Setting: "retention-test"},
+		{Name: "event_retention_seconds", Value: int64(c.RetentionEvents / time.Second), Description: "How long events are kept, whether they were read or not.", Setting: "retention-events"},
+		{Name: "audit_retention_seconds", Value: int64(c.RetentionAudit / time.Second), Description: "How long entries of the audit log are kept.", Setting: "retention-audit"},
 		{Name: "waiting_mails", Value: mail.MaxWaiting, Description: "Mails that wait to be sent."},
 		{Name: "reset_mails_per_hour", Value: signin.AsksOfPerson, Description: "Mails with a link to set a password that can be asked for to one e-mail in an hour."},
 		{Name: "reset_mails_per_hour_of_address", Value: signin.AsksOfAddress, Description: "The same from one network address."},
-		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503."},
-		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once."},
+		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503.", Setting: "max-connections"},
+		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once.", Setting: "max-calls"},
 		{Name: "outgoing_call_seconds", Value: int64(http.DefaultTimeout / time.Second), Description: "Time of one call of HTTP, OpenAPI or gRPC, and of sending a message with AsyncAPI."},
 		{Name: "http_inline_bytes", Value: http.DefaultInlineBytes, Description: "Answer to a call of HTTP or OpenAPI that becomes data; a larger one becomes a file."},
 		{Name: "http_answer_bytes", Value: http.DefaultFileBytes, Description: "Answer to a call of HTTP or OpenAPI."},
@@ -53,11 +53,11 @@ func (c Config) limits() []service.Limit {
 		{Name: "a2a_call_seconds", Value: int64(a2a.DefaultTimeout / time.Second), Description: "Time of one call of A2A, but those that stream."},
 		{Name: "a2a_stream_seconds", Value: int64(a2a.DefaultStreamTimeout / time.Second), Description: "Time of one call of A2A that streams."},
 		{Name: "a2a_answer_bytes", Value: a2a.DefaultBytes, Description: "Answer to a call of A2A, all results of a stream together."},
-		{Name: "streams", Value: int64(c.Streams), Description: "Subscriptions of `call: asyncapi` open at once; more wait for a place."},
-		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once: shell, Python, containers, MCP over stdio."},
-		{Name: "scripts", Value: int64(c.Scripts), Description: "Scripts in JavaScript at once."},
-		{Name: "script_seconds", Value: int64(c.ScriptTimeout / time.Second), Description: "Time of one script in JavaScript."},
-		{Name: "execution_log_bytes", Value: max(0, c.ExecutionLogBytes), Description: "Log of one execution; what follows is not kept. 0: executions have no log."},
+		{Name: "streams", Value: int64(c.Streams), Description: "Subscriptions of `call: asyncapi` open at once; more wait for a place.", Setting: "max-streams"},
+		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once: shell, Python, containers, MCP over stdio.", Setting: "max-processes"},
+		{Name: "scripts", Value: int64(c.Scripts), Description: "Scripts in JavaScript at once.", Setting: "max-scripts"},
+		{Name: "script_seconds", Value: int64(c.ScriptTimeout / time.Second), Description: "Time of one script in JavaScript.", Setting: "script-timeout"},
+		{Name: "execution_log_bytes", Value: max(0, c.ExecutionLogBytes), Description: "Log of one execution; what follows is not kept. 0: executions have no log.", Setting: "execution-log-size"},
 		{Name: "execution_suspensions", Value: service.MaxSuspensions, Description: "How often one execution can be suspended."},
 		{Name: "process_seconds", Value: int64(process.DefaultTime / time.Second), Description: "Time of one process."},
 		{Name: "process_memory_bytes", Value: process.DefaultMemoryBytes, Description: "Memory of one process and its children."},
@@ -84,19 +84,20 @@ func (c Config) limits() []service.Limit {
 // shares are what the environment test and a single workflow may have of places at once.
 func (c Config) shares() (list []service.Limit) {
 	for _, one := range []struct {
-		name, what          string
-		permits, ofWorkflow int
+		name, what           string
+		permits, ofWorkflow  int
+		setting, perWorkflow string
 	}{
-		{"running_executions", "Running executions", c.RunningExecutions, c.RunningPerWorkflow},
-		{"outgoing_calls", "Outgoing calls", c.Calls, c.CallsPerWorkflow},
-		{"streams", "Subscriptions of `call: asyncapi`", c.Streams, 0},
-		{"processes", "Processes of steps", c.Processes, c.ProcessesPerWorkflow},
-		{"scripts", "Scripts in JavaScript", c.Scripts, c.ProcessesPerWorkflow},
+		{"running_executions", "Running executions", c.RunningExecutions, c.RunningPerWorkflow, "max-running", "max-running-per-workflow"},
+		{"outgoing_calls", "Outgoing calls", c.Calls, c.CallsPerWorkflow, "max-calls", "max-calls-per-workflow"},
+		{"streams", "Subscriptions of `call: asyncapi`", c.Streams, 0, "max-streams", "max-streams"},
+		{"processes", "Processes of steps", c.Processes, c.ProcessesPerWorkflow, "max-processes", "max-processes-per-workflow"},
+		{"scripts", "Scripts in JavaScript", c.Scripts, c.ProcessesPerWorkflow, "max-scripts", "max-processes-per-workflow"},
 	} {
 		limits := fair.Limits{Permits: one.permits, PerWorkflow: one.ofWorkflow}
 		list = append(list,
-			service.Limit{Name: one.name + "_of_test", Value: int64(limits.OfTest()), Description: one.what + " of the environment test at once."},
-			service.Limit{Name: one.name + "_of_workflow", Value: int64(limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment."})
+			service.Limit{Name: one.name + "_of_test", Value: int64(limits.OfTest()), Description: one.what + " of the environment test at once.", Setting: one.setting},
+			service.Limit{Name: one.name + "_of_workflow", Value: int64(limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment.", Setting: one.perWorkflow})
 	}
 	return list
 }

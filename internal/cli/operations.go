@@ -379,13 +379,13 @@ func newLimits(con console) *cobra.Command {
 	c := &connection{console: con}
 	return newList(c, listing[client.Limit]{
 		use: "limits", short: "Show the limits, and what is used of the quotas", args: exactArgs(0), limit: 1000,
-		columns: "LIMIT VALUE> USED> MEANING~", key: func(l *client.Limit) string { return l.Name },
+		columns: "LIMIT VALUE> USED> SETTING MEANING~", key: func(l *client.Limit) string { return l.Name },
 		row: func(l *client.Limit) []string {
 			used := ""
 			if l.Used != nil {
 				used = fmt.Sprint(*l.Used)
 			}
-			return []string{l.Name, fmt.Sprint(l.Value), used, l.Description}
+			return []string{l.Name, fmt.Sprint(l.Value), used, l.Setting, l.Description}
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Limit], error) {
 			return func(ctx context.Context, _ int, _ string) (*client.Page[client.Limit], error) {

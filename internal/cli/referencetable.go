@@ -105,11 +105,11 @@ a clear error, never a silent cut.
 A name ends in its unit; without one it is a number of things. Names with ` + "`_of_test`" + ` bound the environment
 ` + "`test`" + `, those with ` + "`_of_workflow`" + ` a single workflow ([what runs at once](../how-to/share-capacity.md)).
 
-| Limit | Value | Meaning |
-|---|---|---|
+| Limit | Value | Meaning | [Setting](settings.md) |
+|---|---|---|---|
 `)
 	for _, limit := range app.DefaultLimits() {
-		fmt.Fprintf(out, "| `%s` | %s | %s |\n", limit.Name, digits(limit.Value), cell(limit.Description))
+		fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", limit.Name, digits(limit.Value), cell(limit.Description), flagCell(limit.Setting))
 	}
 	out.WriteString(`
 ## Connections
@@ -131,6 +131,14 @@ workflows start, 10,000 at once may come from one start.
 `)
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// flagCell is the cell of a setting, which may be none.
+func flagCell(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "`--" + name + "`"
 }
 
 // writeErrors writes docs/reference/errors.md.

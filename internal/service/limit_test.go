@@ -7,7 +7,9 @@ import (
 )
 
 func TestLimitsAreAllListed(t *testing.T) {
-	fx := newFixture(t, func(c *Config) { c.Limits.PoolLimits = []Limit{{"processes", 8, "Processes at once."}} })
+	fx := newFixture(t, func(c *Config) {
+		c.Limits.PoolLimits = []Limit{{Name: "processes", Value: 8, Description: "Processes at once."}}
+	})
 	list := fx.Limits().List()
 	want := map[string]int64{
 		"body_bytes": 1 << 20, "batch_body_bytes": 32 << 20, "definition_bytes": 1 << 20, "upload_bytes": 1 << 30, "json_depth": 64,

@@ -50,13 +50,13 @@ const (
 // List is the quotas as GET /limits tells them.
 func (q Quotas) List() []Limit {
 	return []Limit{
-		{quotaStorage, max(0, q.StorageBytes), "Files, inputs and outputs of an environment; 0 means no limit, as for all quotas."},
-		{quotaKeyStorage, max(0, q.KeyStorageBytes), "What an API key or person has uploaded, and inputs, outputs and files of executions that it has started."},
-		{quotaExecutions, max(0, q.Executions), "Executions that are kept in an environment, ended or not."},
-		{quotaQueued, max(0, q.Queued), "Queued executions of a workflow in one environment; items of batches do not count."},
-		{quotaEvents, max(0, q.Events), "Events that are kept in an environment."},
-		{quotaEventsPerSecond, max(0, q.EventsPerSecond), "Events that an API key or person publishes in a second, twice as many at once."},
-		{quotaUsers, max(0, q.Users), "Users of an account, invited ones included."},
+		{Name: quotaStorage, Value: max(0, q.StorageBytes), Description: "Files, inputs and outputs of an environment; 0 means no limit, as for all quotas.", Setting: "quota-storage"},
+		{Name: quotaKeyStorage, Value: max(0, q.KeyStorageBytes), Description: "What an API key or person has uploaded, and inputs, outputs and files of executions that it has started.", Setting: "quota-key-storage"},
+		{Name: quotaExecutions, Value: max(0, q.Executions), Description: "Executions that are kept in an environment, ended or not.", Setting: "quota-executions"},
+		{Name: quotaQueued, Value: max(0, q.Queued), Description: "Queued executions of a workflow in one environment; items of batches do not count.", Setting: "quota-queued"},
+		{Name: quotaEvents, Value: max(0, q.Events), Description: "Events that are kept in an environment.", Setting: "quota-events"},
+		{Name: quotaEventsPerSecond, Value: max(0, q.EventsPerSecond), Description: "Events that an API key or person publishes in a second, twice as many at once.", Setting: "quota-events-per-second"},
+		{Name: quotaUsers, Value: max(0, q.Users), Description: "Users of an account, invited ones included.", Setting: "quota-users"},
 	}
 }
 

@@ -1749,11 +1749,23 @@ export type components = {
              * @default 5
              */
             concurrency?: number;
+            labels?: {
+                [key: string]: string;
+            };
+            delay?: string;
+            /** Format: date-time */
+            delay_until?: string;
         };
         CreateExecutionBody: {
             input?: {
                 [key: string]: unknown;
             };
+            labels?: {
+                [key: string]: string;
+            };
+            delay?: string;
+            /** Format: date-time */
+            delay_until?: string;
         };
         CreateKeyBody: {
             name: string;
@@ -2229,6 +2241,7 @@ export type components = {
             /** Format: int64 */
             used?: number;
             description: string;
+            setting?: string;
         };
         LimitPage: {
             data: components["schemas"]["Limit"][];
