@@ -184,7 +184,7 @@ func testLimits(t *testing.T, s *server) {
 	reported := map[string]any{}
 	for _, v := range list(a.Object()["data"]) {
 		l := fields(v)
-		shape{"name": isText, "value": isCount, "description": isText, "used?": isCount}.verify(t, "limit", v)
+		shape{"name": isText, "value": isCount, "description": isText, "used?": isCount, "setting?": isText}.verify(t, "limit", v)
 		reported[text(l["name"])] = l["value"]
 	}
 	for name, value := range map[string]int{
