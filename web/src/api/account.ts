@@ -1,4 +1,5 @@
 import { answer, client, type Schemas } from "./client.ts";
+import { meQuestion } from "./me.ts";
 import { queries, question } from "./query.ts";
 
 export type OwnSession = Schemas["OwnSession"];
@@ -43,4 +44,37 @@ export async function addPasskey(name: string): Promise<void> {
 export async function removePasskey(id: string): Promise<void> {
   await client.DELETE("/me/passkeys/{passkeyId}", { params: { path: { passkeyId: id } } });
   await queries.invalidateQueries(passkeysQuestion());
+}
+
+export type Identity = Schemas["IdentityView"];
+
+/** The identity providers by which the person signs in. */
+export const identitiesQuestion = () => ({
+  ...question(["identities"], (signal) => client.GET("/me/identities", { signal })),
+  queryKey: ["identities"],
+});
+
+/** How persons sign in at this server. */
+export const methodsQuestion = () => ({
+  ...question(["methods"], (signal) => client.GET("/auth/methods", { signal })),
+  queryKey: ["methods"],
+});
+
+/** Leaves for the provider, where the person signs in once more; the way back leads to the server. */
+export async function linkIdentity(provider: string): Promise<void> {
+  const { url } = await answer(client.POST("/me/identities", { body: { provider } }));
+  location.assign(url);
+  await new Promise(() => {}); // the browser leaves
+}
+
+export async function unlinkIdentity(provider: string): Promise<void> {
+  await client.DELETE("/me/identities/{provider}", { params: { path: { provider } } });
+  await queries.invalidateQueries(identitiesQuestion());
+}
+
+/** Sets another password; the sessions elsewhere end. Before is the old one, if there is one. */
+export async function changePassword(before: string | undefined, password: string): Promise<void> {
+  const body = { ...(before !== undefined && { old_password: before }), password };
+  await client.PUT("/me/password", { body });
+  await Promise.all([queries.invalidateQueries(sessionsQuestion()), queries.invalidateQueries(meQuestion())]);
 }

@@ -4,12 +4,12 @@ import { queries, question } from "./query.ts";
 
 /** What the person has set in the web UI. The server keeps it and does not read it. What is left out is as usual. */
 export interface Settings {
-  theme?: "light" | "dark" | undefined;
+  theme?: "auto" | "light" | "dark" | undefined;
   /** Name of the time zone that times are shown in; left out: that of the browser. */
   timeZone?: string | undefined;
   /** Keys without Ctrl do nothing. */
-  keys?: "off" | undefined;
-  rows?: "comfortable" | undefined;
+  keys?: "on" | "off" | undefined;
+  rows?: "dense" | "comfortable" | undefined;
 }
 
 /** The settings, with what other parts of the UI keep there. */

@@ -1,13 +1,12 @@
-import { Button, FocusTrap, NativeSelect, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
+import { Button, FocusTrap, NativeSelect, useMantineColorScheme } from "@mantine/core";
 import { useClickOutside } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { KeyboardEvent, RefObject } from "react";
 import { useMe } from "../api/me.ts";
-import { currentLanguage, languages, setLanguage, t, type Language } from "../messages/index.ts";
+import { currentLanguage, languages, t, type Language } from "../messages/index.ts";
 import { shellTexts } from "../messages/shell.ts";
+import { change, changeLanguage, themes, type Theme } from "../parts/preferences.ts";
 import { signOut } from "./signOut.ts";
-
-const themes = ["auto", "light", "dark"] as const;
 
 interface Props {
   name: string;
@@ -20,7 +19,7 @@ interface Props {
 /** Who is signed in, and how the person wants to see everything. */
 export default function AccountPanel({ name, button, close, showKeys }: Props) {
   const { user, version } = useMe();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { colorScheme } = useMantineColorScheme();
   const texts = shellTexts().account;
   const panel = useClickOutside<HTMLDivElement>((event) => {
     if (!button.current?.contains(event.target as Node)) {
@@ -46,15 +45,18 @@ export default function AccountPanel({ name, button, close, showKeys }: Props) {
         <NativeSelect
           label={texts.theme}
           value={colorScheme}
-          onChange={(event) => setColorScheme(event.currentTarget.value as MantineColorScheme)}
+          onChange={(event) => void change({ theme: event.currentTarget.value as Theme })}
           data={themes.map((value) => ({ value, label: texts.themes[value] }))}
         />
         <NativeSelect
           label={texts.language}
           value={currentLanguage()}
-          onChange={(event) => void setLanguage(event.currentTarget.value as Language, true)}
+          onChange={(event) => void changeLanguage(event.currentTarget.value as Language)}
           data={languages.map((value) => ({ value, label: texts.languages[value] }))}
         />
+        <Link to="/account" onClick={close}>
+          {t().nav.settings}
+        </Link>
         <Link to="/account/api-keys" onClick={close}>
           {t().nav.apiKeys}
         </Link>

@@ -1,13 +1,28 @@
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
+import { useLayoutEffect, useRef } from "react";
 import { queries } from "../api/query.ts";
-import { useLanguage } from "../messages/use.ts";
+import { useWording } from "../messages/use.ts";
 import { router } from "./router.tsx";
-import { schemes, theme, variables } from "./theme.ts";
+import { schemes } from "../parts/scheme.ts";
+import { theme, variables } from "./theme.ts";
+
+/** All is drawn anew when the language or the time zone changes. What had the focus has it again. */
+function useKeptFocus(wording: string): void {
+  const before = useRef(wording);
+  const focused = document.activeElement?.id ?? "";
+  useLayoutEffect(() => {
+    if (before.current !== wording && focused !== "" && document.activeElement === document.body) {
+      document.getElementById(focused)?.focus({ preventScroll: true });
+    }
+    before.current = wording;
+  });
+}
 
 export function App({ nonce }: { nonce: string }) {
-  const language = useLanguage();
+  const wording = useWording();
+  useKeptFocus(wording);
   return (
     <MantineProvider
       theme={theme}
@@ -17,7 +32,7 @@ export function App({ nonce }: { nonce: string }) {
       getStyleNonce={() => nonce}
     >
       <QueryClientProvider client={queries}>
-        <RouterProvider key={language} router={router} />
+        <RouterProvider key={wording} router={router} />
       </QueryClientProvider>
     </MantineProvider>
   );

@@ -1,12 +1,14 @@
-import { ActionIcon } from "@mantine/core";
+import { ActionIcon, Button } from "@mantine/core";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { IconMenu2, IconSearch } from "@tabler/icons-react";
 import { Suspense, useState } from "react";
 import { useLostSince } from "../api/connection.ts";
 import { useMay, useMe } from "../api/me.ts";
+import { Problem } from "../api/problem.ts";
 import { useSessionEnded } from "../api/session.ts";
 import { formatClock } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
+import { useSaved } from "../parts/preferences.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import { useKeys } from "./keys.ts";
 import { sections } from "./sections.ts";
@@ -56,6 +58,7 @@ export function Frame() {
       <Sections open={menu} />
       <main id="main" tabIndex={-1}>
         <Lost />
+        <Unsaved />
         <Outlet />
       </main>
       <Suspense>
@@ -116,4 +119,21 @@ function EnvironmentSwitch() {
 function Lost() {
   const since = useLostSince();
   return <div role="status">{since && <p className="lost">{t().connection.lost(formatClock(since))}</p>}</div>;
+}
+
+/** Says that a setting could not be saved, and why. */
+function Unsaved() {
+  const outcome = useSaved();
+  return (
+    <div role="status">
+      {outcome?.saved === false && (
+        <p className="lost row">
+          {t().unsaved} {outcome.error instanceof Problem && outcome.error.message}
+          <Button variant="default" onClick={outcome.again}>
+            {t().again}
+          </Button>
+        </p>
+      )}
+    </div>
+  );
 }

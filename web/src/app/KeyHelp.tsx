@@ -3,7 +3,8 @@ import "@mantine/core/styles/Checkbox.css";
 import { Fragment, useState } from "react";
 import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
-import { keysAreOn, switchKeys } from "../parts/keys.ts";
+import { keysAreOn } from "../parts/keys.ts";
+import { change } from "../parts/preferences.ts";
 import { sections } from "./sections.ts";
 
 export default function KeyHelp({ close }: { close: () => void }) {
@@ -32,7 +33,7 @@ export default function KeyHelp({ close }: { close: () => void }) {
         label={texts.off}
         description={texts.offHelp}
         onChange={(event) => {
-          switchKeys(event.currentTarget.checked);
+          void change({ keys: event.currentTarget.checked ? "on" : "off" });
           setOn(event.currentTarget.checked);
         }}
       />

@@ -1,11 +1,12 @@
-import { TextInput, useMantineColorScheme } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useId, useState, type KeyboardEvent } from "react";
 import { environment } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
-import { languages, setLanguage, t } from "../messages/index.ts";
+import { languages, t } from "../messages/index.ts";
 import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
+import { change, changeLanguage, themes } from "../parts/preferences.ts";
 import { sections } from "./sections.ts";
 import { signOut } from "./signOut.ts";
 
@@ -21,7 +22,6 @@ function useCommands(text: string, showKeys: () => void): Command[] {
   const navigate = useNavigate();
   const may = useMay();
   const { environments } = useMe();
-  const { setColorScheme } = useMantineColorScheme();
   const texts = shellTexts().palette;
   const fixed: Command[] = [
     ...sections
@@ -30,6 +30,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
         name: texts.goTo(section.name()),
         run: () => void navigate({ to: section.to, search: {} }),
       })),
+    { name: texts.goTo(t().nav.settings), run: () => void navigate({ to: "/account" }) },
     { name: texts.goTo(t().nav.apiKeys), run: () => void navigate({ to: "/account/api-keys" }) },
     { name: texts.goTo(t().nav.security), run: () => void navigate({ to: "/account/security" }) },
     ...environments
@@ -38,13 +39,13 @@ function useCommands(text: string, showKeys: () => void): Command[] {
         name: texts.environment(t().environment[name]),
         run: () => void navigate({ to: "/", search: { env: name === "test" ? "test" : undefined } as never }),
       })),
-    ...(["auto", "light", "dark"] as const).map((name) => ({
+    ...themes.map((name) => ({
       name: texts.theme(shellTexts().account.themes[name]),
-      run: () => setColorScheme(name),
+      run: () => void change({ theme: name }),
     })),
     ...languages.map((name) => ({
       name: texts.language(shellTexts().account.languages[name]),
-      run: () => void setLanguage(name, true),
+      run: () => void changeLanguage(name),
     })),
     { name: texts.keys, run: showKeys },
     { name: texts.signOut, run: () => void signOut() },

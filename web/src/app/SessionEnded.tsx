@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useEffect } from "react";
-import { meQuestion } from "../api/me.ts";
+import { meQuestion, type Me } from "../api/me.ts";
 import { queries } from "../api/query.ts";
 import { sessionBegan } from "../api/session.ts";
 import { shellTexts } from "../messages/shell.ts";
@@ -9,7 +9,12 @@ import { Dialog } from "../parts/Dialog.tsx";
 /** Continues when there is a session again. */
 async function look(): Promise<void> {
   try {
-    await queries.fetchQuery({ ...meQuestion(), staleTime: 0 });
+    const before = queries.getQueryData<Me>(meQuestion().queryKey)?.user.id;
+    const me = await queries.fetchQuery({ ...meQuestion(), staleTime: 0 });
+    if (me.user.id !== before) {
+      location.reload(); // somebody else: what this page has is not theirs
+      return;
+    }
     sessionBegan();
     await queries.invalidateQueries();
   } catch {

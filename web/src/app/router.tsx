@@ -6,9 +6,11 @@ import { spans, type Span } from "../api/overview.ts";
 import { Problem } from "../api/problem.ts";
 import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
+import { settingsQuestion } from "../api/settings.ts";
 import type { WorkflowFilter } from "../api/workflows.ts";
 import { readAddress } from "../parts/execution/address.ts";
 import { later } from "../parts/later.tsx";
+import { follow } from "../parts/preferences.ts";
 import { itemStates, type ItemState } from "../parts/state.ts";
 import { Waiting } from "../parts/Waiting.tsx";
 import { readAddress as readWorkflowAddress } from "../parts/workflow/address.ts";
@@ -36,7 +38,10 @@ const root = createRootRoute({
   },
   loader: async () => {
     try {
-      return await queries.ensureQueryData(meQuestion());
+      const settings = queries.ensureQueryData(settingsQuestion()).catch(() => undefined);
+      const me = await queries.ensureQueryData(meQuestion());
+      await follow(me, await settings);
+      return me;
     } catch (error) {
       if (error instanceof Problem && error.status === 401) {
         location.replace(signInAddress());
@@ -140,6 +145,12 @@ const security = createRoute({
   component: screen(() => import("../routes/security.tsx")),
 });
 
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/account",
+  component: screen(() => import("../routes/settings.tsx")),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
@@ -152,6 +163,7 @@ export const router = createRouter({
     workflow,
     apiKeys,
     security,
+    settings,
   ]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,

@@ -10,5 +10,6 @@ export async function signOut(): Promise<void> {
       throw error; // it did not end
     }
   }
+  sessionStorage.clear(); // what was typed, such as the input of a workflow
   location.assign("/sign-in");
 }

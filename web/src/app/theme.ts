@@ -1,8 +1,5 @@
 import {
   createTheme,
-  localStorageColorSchemeManager,
-  type MantineColorScheme,
-  type MantineColorSchemeManager,
   type CSSVariablesResolver,
   type MantineColorsTuple,
   type VariantColorsResolver,
@@ -64,21 +61,3 @@ export const variables: CSSVariablesResolver = () => ({
   light: {},
   dark: {},
 });
-
-const kept = localStorageColorSchemeManager({ key: "chargehand-colours" });
-
-/** Tells the tokens what the person has chosen. Without that, they follow the system. */
-function show(scheme: MantineColorScheme): MantineColorScheme {
-  if (scheme === "auto") {
-    delete document.documentElement.dataset["scheme"];
-  } else {
-    document.documentElement.dataset["scheme"] = scheme;
-  }
-  return scheme;
-}
-
-export const schemes: MantineColorSchemeManager = {
-  ...kept,
-  get: (otherwise) => show(kept.get(otherwise)),
-  set: (scheme) => kept.set(show(scheme)),
-};

@@ -24,7 +24,8 @@ export const de = {
     search: "Suche oder Befehl",
     account: (name: string) => `Konto von ${name}`,
     apiKeys: "API-Schlüssel",
-    security: "Sitzungen und Passkeys",
+    settings: "Einstellungen",
+    security: "Anmeldung und Sitzungen",
   },
   bytes: (n: number) => plural(n, "Byte", "Bytes"),
   list: {
@@ -46,6 +47,7 @@ export const de = {
     lost: (at: string) =>
       `Seit ${at} nicht verbunden. Die Seite zeigt, was da bekannt war, und macht von selbst weiter.`,
   },
+  unsaved: "Die Einstellung gilt in diesem Browser und wurde nicht gespeichert.",
   failure: {
     title: "Diese Seite ist gescheitert",
     text: "Das ist ein Fehler von Chargehand, nicht von dir. Was du gespeichert hast, ist nicht verloren.",

@@ -24,7 +24,8 @@ export const en = {
     search: "Search or command",
     account: (name: string) => `Account of ${name}`,
     apiKeys: "API keys",
-    security: "Sessions and passkeys",
+    settings: "Settings",
+    security: "Sign-in and sessions",
   },
   bytes: (n: number) => plural(n, "byte", "bytes"),
   list: {
@@ -45,6 +46,7 @@ export const en = {
   connection: {
     lost: (at: string) => `Not connected since ${at}. The page shows what was known then, and continues by itself.`,
   },
+  unsaved: "The setting counts in this browser, and was not saved.",
   failure: {
     title: "This page failed",
     text: "That is a mistake in Chargehand, not yours. Nothing that you have saved is lost.",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { formatDuration, formatRelative, plural } from "./format.ts";
+import { formatDuration, formatExact, formatRelative, plural } from "./format.ts";
+import { setZone } from "./zone.ts";
 
 test.each([
   [0, "0 ms"],
@@ -31,4 +32,13 @@ test("times ago and ahead", () => {
 
 test("words go with numbers", () => {
   expect([plural(1, "key", "keys"), plural(1204, "key", "keys")]).toEqual(["1 key", "1,204 keys"]);
+});
+
+test("a time is said in the zone of the person", () => {
+  const at = new Date("2026-03-01T12:00:00Z");
+  setZone("Asia/Kathmandu");
+  expect(formatExact(at)).toContain("5:45:00");
+  setZone("UTC");
+  expect(formatExact(at)).toContain("12:00:00");
+  setZone(undefined);
 });

@@ -1,4 +1,5 @@
 import { currentLocale, t } from "./index.ts";
+import { currentTimeZone } from "./zone.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -10,27 +11,29 @@ function kept<T>(make: (locale: string) => T): () => T {
   const made = new Map<string, T>();
   return () => {
     const locale = currentLocale();
-    const old = made.get(locale);
+    const key = `${locale} ${currentTimeZone() ?? ""}`;
+    const old = made.get(key);
     if (old !== undefined) {
       return old;
     }
     const fresh = make(locale);
-    made.set(locale, fresh);
+    made.set(key, fresh);
     return fresh;
   };
 }
 
 const numbers = kept((locale) => new Intl.NumberFormat(locale));
+
+/** A formatter of times in the zone of the person. */
+const times = (options: Intl.DateTimeFormatOptions): (() => Intl.DateTimeFormat) =>
+  kept((locale) => new Intl.DateTimeFormat(locale, { ...options, timeZone: currentTimeZone() }));
+
 const distances = kept((locale) => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
-const exacts = kept((locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" }));
-const clocks = kept((locale) => new Intl.DateTimeFormat(locale, { timeStyle: "medium" }));
-const days = kept((locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium" }));
-const weekHours = kept(
-  (locale) => new Intl.DateTimeFormat(locale, { weekday: "short", hour: "2-digit", minute: "2-digit" }),
-);
-const weekDays = kept(
-  (locale) => new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short" }),
-);
+const exacts = times({ dateStyle: "medium", timeStyle: "long" });
+const clocks = times({ timeStyle: "medium" });
+const days = times({ dateStyle: "medium" });
+const weekHours = times({ weekday: "short", hour: "2-digit", minute: "2-digit" });
+const weekDays = times({ weekday: "short", day: "numeric", month: "short" });
 const lists = kept((locale) => new Intl.ListFormat(locale, { type: "conjunction" }));
 const plurals = kept((locale) => new Intl.PluralRules(locale));
 

@@ -1,4 +1,5 @@
 import { en } from "./en.ts";
+import { currentTimeZone, setZone } from "./zone.ts";
 
 export type Messages = typeof en;
 export const languages = ["en", "de"] as const;
@@ -17,10 +18,17 @@ export const currentLocale = (): string => locale;
 
 const stored = "chargehand-language";
 
-/** The language that was chosen here, else that of the page, which the server took from the browser. */
+const languageOf = (name: string | null): Language | undefined => languages.find((one) => one === name);
+
+let ofPage: Language = "en";
+
+/** The language that the server took from the browser. */
+export const pageLanguage = (): Language => ofPage;
+
+/** The language that was chosen here last, else that of the page. It is asked for before the page is drawn. */
 export function preferredLanguage(): Language {
-  const wanted = localStorage.getItem(stored) ?? document.documentElement.lang;
-  return languages.find((known) => known === wanted) ?? "en";
+  ofPage = languageOf(document.documentElement.lang) ?? "en";
+  return languageOf(localStorage.getItem(stored)) ?? ofPage;
 }
 
 /** Loads what has come in English in another language. */
@@ -51,7 +59,9 @@ export async function withTexts<T>(loading: Promise<T>): Promise<T> {
 
 const listeners = new Set<() => void>();
 
-/** Calls back when the language has changed, until the function that it returns is called. */
+const tell = () => listeners.forEach((listener) => listener());
+
+/** Calls back when language or time zone have changed, until the function that it returns is called. */
 export function onLanguage(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -59,12 +69,24 @@ export function onLanguage(listener: () => void): () => void {
 
 /** Loads the texts of a language. */
 export async function setLanguage(next: Language, keep = false): Promise<void> {
+  if (keep) {
+    localStorage.setItem(stored, next);
+  }
+  if (next === language && document.documentElement.lang === next) {
+    return;
+  }
   texts = next === "de" ? (await Promise.all([import("./de.ts"), translate()]))[0].de : en;
   language = next;
   locale = navigator.languages.find((known) => known.split("-")[0] === next) ?? next;
   document.documentElement.lang = next;
-  if (keep) {
-    localStorage.setItem(stored, next);
+  tell();
+}
+
+/** Shows times in a time zone; undefined: that of the browser. */
+export function setTimeZone(name: string | undefined): void {
+  const before = currentTimeZone();
+  setZone(name);
+  if (currentTimeZone() !== before) {
+    tell();
   }
-  listeners.forEach((listener) => listener());
 }

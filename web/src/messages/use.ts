@@ -1,4 +1,7 @@
 import { useSyncExternalStore } from "react";
-import { currentLanguage, onLanguage, type Language } from "./index.ts";
+import { currentLanguage, onLanguage } from "./index.ts";
+import { currentTimeZone } from "./zone.ts";
 
-export const useLanguage = (): Language => useSyncExternalStore(onLanguage, currentLanguage);
+/** Changes when all texts and times are to be drawn anew. */
+export const useWording = (): string =>
+  useSyncExternalStore(onLanguage, () => `${currentLanguage()} ${currentTimeZone() ?? ""}`);

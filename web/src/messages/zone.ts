@@ -20,7 +20,7 @@ export function setZone(next: string | undefined): void {
 }
 
 /** By how many milliseconds clocks are ahead of UTC at a time. */
-function ahead(at: Date): number {
+export function offsetAt(at: Date): number {
   const parts = new Intl.DateTimeFormat("en-US", {
     timeZone: zone,
     hourCycle: "h23",
@@ -45,7 +45,7 @@ function ahead(at: Date): number {
 }
 
 /** What a clock shows at a time, as fields for a date and a time have it. */
-export const toClock = (at: Date): string => new Date(at.getTime() + ahead(at)).toISOString().slice(0, 23);
+export const toClock = (at: Date): string => new Date(at.getTime() + offsetAt(at)).toISOString().slice(0, 23);
 
 /** When a clock shows what is in such a field. */
 export function fromClock(text: string): Date {
@@ -53,6 +53,6 @@ export function fromClock(text: string): Date {
   if (Number.isNaN(shown)) {
     return new Date(Number.NaN);
   }
-  const guess = shown - ahead(new Date(shown));
-  return new Date(shown - ahead(new Date(guess)));
+  const guess = shown - offsetAt(new Date(shown));
+  return new Date(shown - offsetAt(new Date(guess)));
 }

@@ -7,6 +7,9 @@ import { setDensity } from "./density.ts";
 import { switchKeys } from "./keys.ts";
 import { setScheme } from "./scheme.ts";
 
+export const themes = ["auto", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
 const person = "chargehand-person";
 
 /** Whose page this is. What others have typed in this window is gone then. */
@@ -19,79 +22,75 @@ function belongsTo(me: Me): void {
 }
 
 /** The language of the UI for the language of a person, which may name a country too. */
-const languageOf = (locale: string | undefined): Language | undefined =>
+export const languageOf = (locale: string | undefined): Language | undefined =>
   languages.find((known) => locale?.split("-")[0]?.toLowerCase() === known);
 
 /** Shows the page as the person has set it; the browser keeps that for the next time. */
-async function show(settings: Settings): Promise<void> {
+function show(settings: Settings): void {
   setScheme(settings.theme ?? "auto");
   switchKeys(settings.keys !== "off");
   setDensity(settings.rows ?? "dense");
-  await setTimeZone(settings.timeZone);
+  setTimeZone(settings.timeZone);
 }
 
 /** Takes over what the server knows of the person. Without an answer about the settings, those of the browser stay. */
 export async function follow(me: Me, settings: Settings | undefined): Promise<void> {
   belongsTo(me);
   if (settings !== undefined) {
-    await show(settings);
+    show(settings);
   }
-  await setLanguage(languageOf(me.user.locale) ?? pageLanguage, true);
+  await setLanguage(languageOf(me.user.locale) ?? pageLanguage(), true);
 }
 
-interface Unsaved {
-  error: unknown;
-  again: () => void;
-}
+/** What became of the last setting. */
+type Outcome = { saved: true } | { saved: false; error: unknown; again: () => void };
 
-let unsaved: Unsaved | undefined;
+let outcome: Outcome | undefined;
 const listeners = new Set<() => void>();
 
-function tell(next: Unsaved | undefined): void {
-  unsaved = next;
+function tell(next: Outcome | undefined): void {
+  outcome = next;
   listeners.forEach((listener) => listener());
 }
 
-/** Why the last setting was not saved, if it was not. */
-export const useUnsaved = (): Unsaved | undefined =>
+export const useSaved = (): Outcome | undefined =>
   useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => unsaved,
+    () => outcome,
   );
 
-async function save(act: () => Promise<void>): Promise<boolean> {
+async function save(act: () => Promise<void>): Promise<void> {
+  tell(undefined);
   try {
     await act();
-    tell(undefined);
-    return true;
+    tell({ saved: true });
   } catch (error) {
-    tell({ error, again: () => void save(act) });
-    return false;
+    tell({ saved: false, error, again: () => void save(act) });
   }
 }
 
-/** Changes settings, here at once and on the server. It answers whether they are saved. */
-export async function change(settings: Settings): Promise<boolean> {
+/** Changes settings, here at once and on the server. */
+export async function change(settings: Settings): Promise<void> {
   const { queryKey } = settingsQuestion();
   const next = { ...queries.getQueryData<Settings>(queryKey), ...settings };
-  queries.setQueryData(queryKey, next as Record<string, unknown>);
-  await show(next);
-  return save(() => putSettings(settings));
+  queries.setQueryData(queryKey, next);
+  show(next);
+  await save(() => putSettings(settings));
 }
 
 /** Changes the language, here at once and on the server; null: that of the browser. */
-export async function changeLanguage(language: Language | null): Promise<boolean> {
+export async function changeLanguage(language: Language | null): Promise<void> {
   const { queryKey } = meQuestion();
-  queries.setQueryData(queryKey, (me) => {
+  queries.setQueryData<Me>(queryKey, (me) => {
     if (me === undefined) {
       return me;
     }
     const { locale: _, ...user } = me.user;
     return { ...me, user: language === null ? user : { ...user, locale: language } };
   });
-  await setLanguage(language ?? pageLanguage, true);
-  return save(() => patchMe({ locale: language }));
+  await setLanguage(language ?? pageLanguage(), true);
+  await save(() => patchMe({ locale: language }));
 }

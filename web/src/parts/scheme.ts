@@ -1,8 +1,4 @@
-import {
-  localStorageColorSchemeManager,
-  type MantineColorScheme,
-  type MantineColorSchemeManager,
-} from "@mantine/core";
+import { localStorageColorSchemeManager, type MantineColorScheme, type MantineColorSchemeManager } from "@mantine/core";
 
 const kept = localStorageColorSchemeManager({ key: "chargehand-colours" });
 

@@ -12,8 +12,7 @@ import { countsOf } from "../Progress.tsx";
 import { itemStates, phaseOf, stateOf, type ItemState } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
 import { Waiting } from "../Waiting.tsx";
-
-const rowHeight = 32;
+import { rowHeight } from "../density.ts";
 
 interface Props {
   batch: Batch;
@@ -34,7 +33,7 @@ export function Grid({ batch, state, choose }: Props) {
   const virtual = useVirtualizer({
     count: items.count,
     getScrollElement: () => pane.current,
-    estimateSize: () => rowHeight,
+    estimateSize: rowHeight,
     overscan: 8,
   });
   const rows = virtual.getVirtualItems();

@@ -15,10 +15,9 @@ import { useEntries } from "./entries.ts";
 import { Inspector } from "./Inspector.tsx";
 import { failingTask, passesOf, seenRows, taskRows, type Show, type TaskRow } from "./model.ts";
 import { PassPicker } from "./PassPicker.tsx";
+import { rowHeight } from "../density.ts";
 import { makeScale } from "./scale.ts";
 import { TimelineRow } from "./TimelineRow.tsx";
-
-const rowHeight = 32;
 
 /** The tasks of an execution as a tree with bars over time. A loop is one row, and shows one pass of it. */
 export function Timeline({ execution, address, go }: { execution: Execution; address: Address; go: Go }) {
@@ -205,7 +204,7 @@ function Rows({ seen, runs, scale, folded, selected, select, close, fold }: Rows
   const virtual = useVirtualizer({
     count: seen.length,
     getScrollElement: () => box.current,
-    estimateSize: () => rowHeight,
+    estimateSize: rowHeight,
     overscan: 8,
   });
   useEffect(() => {

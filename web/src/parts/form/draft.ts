@@ -1,5 +1,6 @@
 import type { Schemas } from "../../api/client.ts";
 import type { FormField } from "../../api/workflows.ts";
+import { toClock } from "../../messages/zone.ts";
 import { read } from "./read.ts";
 import { isObject, lastToken, same, type Value, type Values } from "./value.ts";
 
@@ -115,8 +116,5 @@ function textOf(field: FormField, value: Value): string {
     return text;
   }
   const at = new Date(text);
-  // What the field shows is local time.
-  return Number.isNaN(at.getTime())
-    ? ""
-    : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 23);
+  return Number.isNaN(at.getTime()) ? "" : toClock(at);
 }

@@ -1,4 +1,5 @@
 import type { FormField } from "../../api/workflows.ts";
+import { fromClock, offsetAt } from "../../messages/zone.ts";
 import { startOf, type Draft } from "./draft.ts";
 import { escapeToken, lastToken, same, type Value, type Values } from "./value.ts";
 
@@ -32,7 +33,7 @@ function valueOf(field: FormField, draft: Draft, at: string, wrong: Wrong[]): Va
     case "json":
       return jsonOf(draft.text, pointer, wrong);
     case "datetime": {
-      const day = new Date(draft.text);
+      const day = fromClock(draft.text);
       return draft.text === "" || Number.isNaN(day.getTime()) ? undefined : day.toISOString();
     }
     case "time":
@@ -172,7 +173,7 @@ function timeOf(text: string): Value {
   if (!/^\d\d:\d\d(:\d\d)?$/.test(text)) {
     return text === "" ? undefined : text;
   }
-  const minutes = -new Date().getTimezoneOffset();
+  const minutes = Math.round(offsetAt(new Date()) / 60_000);
   const offset = minutes === 0 ? "Z" : `${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
   return `${text.length === 5 ? `${text}:00` : text}${offset}`;
 }
