@@ -177,8 +177,8 @@ function Look() {
   );
 }
 
-/** The zones that the browser knows, and UTC, which it does not list. */
-const zones = () => [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
+/** The zones that the browser lists, UTC, and the one that is chosen, which may have another name there. */
+const zones = () => [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone"), currentTimeZone() ?? "UTC"])];
 
 function Select({
   choose,
