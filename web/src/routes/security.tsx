@@ -13,7 +13,10 @@ import {
 } from "../api/account.ts";
 import { Problem } from "../api/problem.ts";
 import { t } from "../messages/index.ts";
-import { apiKeysTexts, securityTexts } from "../messages/account.ts";
+import { securityTexts } from "../messages/account.ts";
+import { Identities } from "../parts/account/Identities.tsx";
+import { Password } from "../parts/account/Password.tsx";
+import { AccountTabs } from "../parts/account/Tabs.tsx";
 import { Ask } from "../parts/Ask.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -36,6 +39,22 @@ export default function Security() {
   const able = typeof PublicKeyCredential === "function" && !/^[\d.]+$|:/.test(location.hostname);
   return (
     <Page title={t().nav.security}>
+      <AccountTabs />
+      <Password />
+      <section>
+        <div className="page-head">
+          <h2>{texts.passkeys}</h2>
+          {able && <Button onClick={() => setOpen({ what: "add" })}>{texts.add}</Button>}
+        </div>
+        <p className="lead">{able ? texts.about : texts.unable}</p>
+        {passkeys.error && <Failure error={passkeys.error} retry={() => void passkeys.refetch()} />}
+        {passkeys.isLoading && <Waiting />}
+        {passkeys.data?.data.length === 0 && <Empty text={texts.none} />}
+        {passkeys.data && passkeys.data.data.length > 0 && (
+          <Passkeys passkeys={passkeys.data.data} remove={(passkey) => setOpen({ what: "remove", passkey })} />
+        )}
+      </section>
+      <Identities />
       <section>
         <div className="page-head">
           <h2>{texts.sessions}</h2>
@@ -49,19 +68,6 @@ export default function Security() {
         {sessions.isLoading && <Waiting />}
         {sessions.data && (
           <Sessions sessions={sessions.data.data} end={(session) => setOpen({ what: "end", session })} />
-        )}
-      </section>
-      <section>
-        <div className="page-head">
-          <h2>{texts.passkeys}</h2>
-          {able && <Button onClick={() => setOpen({ what: "add" })}>{texts.add}</Button>}
-        </div>
-        <p className="lead">{able ? texts.about : texts.unable}</p>
-        {passkeys.error && <Failure error={passkeys.error} retry={() => void passkeys.refetch()} />}
-        {passkeys.isLoading && <Waiting />}
-        {passkeys.data?.data.length === 0 && <Empty text={texts.none} />}
-        {passkeys.data && passkeys.data.data.length > 0 && (
-          <Passkeys passkeys={passkeys.data.data} remove={(passkey) => setOpen({ what: "remove", passkey })} />
         )}
       </section>
       {open?.what === "others" && (
@@ -174,7 +180,7 @@ function Passkeys({ passkeys, remove }: { passkeys: readonly Passkey[]; remove: 
             <td>
               <When at={passkey.created_at} />
             </td>
-            <td>{passkey.last_used_at === undefined ? apiKeysTexts().never : <When at={passkey.last_used_at} />}</td>
+            <td>{passkey.last_used_at === undefined ? texts.never : <When at={passkey.last_used_at} />}</td>
             <td>
               <Button variant="default" aria-label={texts.removeTitle(passkey.name)} onClick={() => remove(passkey)}>
                 {texts.remove}
