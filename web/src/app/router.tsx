@@ -151,6 +151,34 @@ const settings = createRoute({
   component: screen(() => import("../routes/settings.tsx")),
 });
 
+interface LimitSearch {
+  q?: string | undefined;
+  only?: "used" | "settable" | undefined;
+}
+
+const limits = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/limits",
+  validateSearch: (search: Record<string, unknown>): LimitSearch => {
+    const { only } = search;
+    const q = text(search["q"]);
+    return { ...(q !== undefined && { q }), ...((only === "used" || only === "settable") && { only }) };
+  },
+  component: screen(() => import("../routes/limits.tsx")),
+});
+
+const secrets = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/secrets",
+  component: screen(() => import("../routes/secrets.tsx")),
+});
+
+const secret = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/secrets/$name",
+  component: screen(() => import("../routes/secret.tsx")),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
@@ -164,6 +192,9 @@ export const router = createRouter({
     apiKeys,
     security,
     settings,
+    limits,
+    secrets,
+    secret,
   ]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,

@@ -24,6 +24,8 @@ function kept<T>(make: (locale: string) => T): () => T {
 
 const numbers = kept((locale) => new Intl.NumberFormat(locale));
 
+const shares = kept((locale) => new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 1 }));
+
 /** A formatter of times in the zone of the person. */
 const times = (options: Intl.DateTimeFormatOptions): (() => Intl.DateTimeFormat) =>
   kept((locale) => new Intl.DateTimeFormat(locale, { ...options, timeZone: currentTimeZone() }));
@@ -38,6 +40,8 @@ const lists = kept((locale) => new Intl.ListFormat(locale, { type: "conjunction"
 const plurals = kept((locale) => new Intl.PluralRules(locale));
 
 export const formatNumber = (n: number): string => numbers().format(n);
+/** A share of 1 in percent. */
+export const formatShare = (share: number): string => shares().format(share);
 export const formatExact = (at: Date): string => exacts().format(at);
 export const formatClock = (at: Date): string => clocks().format(at);
 export const formatDay = (at: Date): string => days().format(at);

@@ -1,0 +1,87 @@
+import { expect, test } from "../harness.ts";
+import { someone } from "../people.ts";
+import { apply } from "../workflows.ts";
+
+test("an admin sets a secret, sees who uses it, goes back to an earlier value, and deletes it", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  watch,
+  inspect,
+}, info) => {
+  const name = `stock-token-${info.project.name}`;
+  const person = someone();
+  await admin.admit(person, [{ role: "admin" }]);
+  await signIn(person); // which is fresh for ten minutes
+  await page.goto("/admin/secrets");
+  await expect(page.getByRole("heading", { name: "Secrets" })).toBeVisible();
+  await hand.press("New secret");
+  await hand.fill("Name", name);
+  await hand.fill("Text", "k-71-ocelot");
+  await page.getByLabel("Who may use it").selectOption("lists");
+  await hand.fill("Workflows", "no-slash");
+  await hand.press("Save the secret");
+  await expect(page.getByLabel("Workflows", { exact: true })).toHaveAttribute("aria-invalid", "true");
+  expect(watch.take()).toEqual([expect.stringMatching(/^4\d\d for .*\/secrets\//)]);
+  await inspect("secrets-new");
+  await page.getByLabel("Who may use it").selectOption("all");
+  await hand.press("Save the secret");
+  await expect(page.getByRole("heading", { name })).toBeVisible();
+  await expect(page.getByText("No published workflow declares it.")).toBeVisible();
+
+  const workflow = await apply(admin, [{ greet: { set: { n: 1 } } }], {
+    document: {},
+    ...{ use: { secrets: [name] } },
+  });
+  await hand.press("Set a new value");
+  await page.getByLabel("Value", { exact: true }).selectOption("json");
+  await hand.fill("JSON", "{nothing");
+  await hand.press("Save the secret");
+  await expect(page.getByText("This is no JSON:")).toBeVisible();
+  await hand.fill("JSON", '{"token": "k-72-marmot"}');
+  await hand.press("Save the secret");
+  await expect(page.getByRole("row", { name: /Version 2/ })).toContainText("counts now");
+  await expect(page.getByRole("link", { name: workflow.name })).toBeVisible();
+  await hand.press("Use the value of version 1 again");
+  await hand.press("Use again");
+  await expect(page.getByRole("row", { name: /Version 3/ })).toContainText("the value of version 1 again");
+  await inspect("secret");
+  expect(await page.content()).not.toMatch(/ocelot|marmot/);
+
+  await hand.follow("All secrets");
+  await expect(page.getByRole("row", { name: new RegExp(name) })).toContainText("3");
+  await inspect("secrets");
+  await hand.follow(name);
+  await hand.press("Delete");
+  await expect(page.getByText("1 workflow declares it.")).toBeVisible();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await expect(page).toHaveURL("/admin/secrets");
+  await expect(page.getByText(name)).toHaveCount(0);
+});
+
+test("limits say what is used of them and which setting changes them; a viewer sees no secrets", async ({
+  page,
+  member,
+  signIn,
+  hand,
+  watch,
+  inspect,
+}) => {
+  await signIn(member);
+  await page.goto("/admin/limits");
+  await expect(page.getByRole("row", { name: /body_bytes .*1 MiB/ }).first()).toBeVisible();
+  await page.getByLabel("Show").selectOption("used");
+  await expect(page.getByRole("row", { name: /storage_bytes/ }).first()).toContainText("--quota-storage");
+  await inspect("limits");
+  await hand.fill("Filter", "nothing like this");
+  await expect(page.getByText("No limit matches.")).toBeVisible();
+  await hand.press("Clear the filter");
+  await expect(page.getByRole("row", { name: /json_depth/ })).toContainText("fixed");
+
+  await page.goto("/admin/secrets");
+  await expect(page.getByText("You may not see this")).toBeVisible();
+  await expect(page.getByRole("button", { name: "New secret" })).toHaveCount(0);
+  expect(watch.take()).toEqual([expect.stringMatching(/^403 for .*\/secrets/)]);
+  await inspect("secrets-forbidden");
+});
