@@ -6,7 +6,7 @@ export const de = {
   skip: "Zum Inhalt springen",
   close: "Schließen",
   cancel: "Abbrechen",
-  again: "Noch einmal versuchen",
+  again: "Erneut versuchen",
   more: "Mehr laden",
   copy: "Kopieren",
   copied: "Kopiert",
@@ -16,7 +16,7 @@ export const de = {
 
   nav: {
     label: "Bereiche",
-    overview: "Überblick",
+    overview: "Übersicht",
     workflows: "Workflows",
     executions: "Ausführungen",
     batches: "Stapel",
@@ -35,7 +35,7 @@ export const de = {
     clear: "Filter löschen",
     end: "Das sind alle.",
     example: "Dieser Befehl startet eines der Beispiele:",
-    id: "Id",
+    id: "ID",
     actions: "Aktionen",
   },
   environment: {
@@ -49,7 +49,7 @@ export const de = {
   },
   unsaved: "Die Einstellung gilt in diesem Browser und wurde nicht gespeichert.",
   failure: {
-    title: "Diese Seite ist gescheitert",
+    title: "Auf dieser Seite ist ein Fehler aufgetreten",
     text: "Das ist ein Fehler von Chargehand, nicht von dir. Was du gespeichert hast, ist nicht verloren.",
     reload: "Seite neu laden",
     notFound: "Diese Seite gibt es nicht",
@@ -65,17 +65,17 @@ export const de = {
   },
 
   states: {
-    queued: "wartet auf Start",
+    queued: "eingereiht",
     running: "läuft",
     waiting: "wartet",
-    person: "braucht einen Menschen",
-    finished: "fertig",
+    person: "wartet auf eine Person",
+    finished: "abgeschlossen",
     error: "Fehler",
     cancelled: "abgebrochen",
     suspended: "angehalten",
   },
   waits: {
-    person: "auf einen Menschen",
+    person: "auf eine Person",
     child: "auf eine andere Ausführung",
     event: (types: string[]) => (types.length === 0 ? "auf ein Ereignis" : `auf ein Ereignis ${formatList(types)}`),
     retry: "auf den nächsten Versuch",

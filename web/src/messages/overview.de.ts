@@ -2,14 +2,14 @@ import { formatNumber, plural } from "./format.ts";
 import type { overview as en } from "./overview.en.ts";
 
 export const overview = {
-  title: "Überblick",
+  title: "Übersicht",
   span: "Zeitraum",
   spans: { "24h": "24 Std.", "7d": "7 Tage", "30d": "30 Tage" },
   asOf: (at: string) => `Stand: ${at}`,
-  needs: "Braucht dich",
-  nothing: "Nichts braucht dich.",
+  needs: "Zu tun",
+  nothing: "Es gibt nichts zu tun.",
   people: (n: string, one: boolean) =>
-    one ? "1 Ausführung braucht einen Menschen" : `${n} Ausführungen brauchen einen Menschen`,
+    one ? "1 Ausführung wartet auf eine Person" : `${n} Ausführungen warten auf eine Person`,
   failed: (n: number) => plural(n, "Fehler", "Fehler"),
   allFailed: "Alle Fehler",
   example: "Beispiel",
@@ -20,7 +20,7 @@ export const overview = {
   chart: "Ausführungen nach Zeit",
   chartHelp: "Ein Balken ist, was in seiner Zeit endete. Er führt zu dem, was damals angelegt wurde.",
   bar: (time: string, finished: number, error: number, cancelled: number) =>
-    `${time}: ${formatNumber(finished)} fertig, ${formatNumber(error)} mit Fehler, ${formatNumber(cancelled)} abgebrochen`,
+    `${time}: ${formatNumber(finished)} abgeschlossen, ${formatNumber(error)} mit Fehler, ${formatNumber(cancelled)} abgebrochen`,
   most: (n: string) => `Der höchste Balken steht für ${n}.`,
   table: "Als Tabelle",
   time: "Zeit",

@@ -25,7 +25,7 @@ export const settings = {
   ofBrowser: (zone: string) => `wie der Browser (${zone})`,
   rows: "Zeilen in Listen",
   densities: { dense: "eng", comfortable: "weit" },
-  keys: "Tasten ohne Strg",
+  keys: "Tastenkürzel ohne Strg",
   keysHelp:
     "Einzelne Tasten wie j, k und g führen durch die Seiten. Schalte sie aus, wenn ein Screenreader oder eine Spracheingabe sie braucht.",
   saved: "Gespeichert",

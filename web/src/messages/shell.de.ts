@@ -3,7 +3,7 @@ import type { shell as en } from "./shell.en.ts";
 export const shell = {
   palette: {
     title: "Suche oder Befehl",
-    field: "Name einer Seite oder eines Befehls, oder die Id einer Ausführung",
+    field: "Name einer Seite oder eines Befehls, oder die ID einer Ausführung",
     none: "Nichts heißt so.",
     goTo: (place: string) => `Gehe zu ${place}`,
     openExecution: (id: string) => `Ausführung ${id} öffnen`,
@@ -11,7 +11,7 @@ export const shell = {
     environment: (name: string) => `Zu ${name} wechseln`,
     theme: (name: string) => `Farben: ${name}`,
     language: (name: string) => `Sprache: ${name}`,
-    keys: "Tasten zeigen",
+    keys: "Tastenkürzel anzeigen",
     signOut: "Abmelden",
   },
   account: {
@@ -24,7 +24,7 @@ export const shell = {
     licences: "Lizenzen",
   },
   keys: {
-    title: "Tasten",
+    title: "Tastenkürzel",
     everywhere: "Auf jeder Seite",
     lists: "In Listen",
     help: "diese Hilfe",
@@ -33,14 +33,14 @@ export const shell = {
     search: "der Filter",
     move: "nächste, vorige",
     open: "öffnen",
-    refresh: "noch einmal fragen",
+    refresh: "neu laden",
     close: "schließen",
-    off: "Tasten ohne Strg",
-    offHelp: "Schalte sie aus, wenn ein Vorleseprogramm oder eine Spracheingabe diese Tasten braucht.",
+    off: "Tastenkürzel ohne Strg",
+    offHelp: "Schalte sie aus, wenn ein Screenreader oder eine Spracheingabe diese Tasten braucht.",
   },
   session: {
-    title: "Deine Sitzung ist zu Ende",
-    text: "Melde dich in einem anderen Tab wieder an. Diese Seite bleibt, wie sie ist, mit allem, was du geschrieben hast, und macht weiter, wenn du zurückkommst.",
+    title: "Deine Sitzung ist abgelaufen",
+    text: "Melde dich in einem anderen Tab wieder an. Diese Seite bleibt mit allem, was du eingegeben hast, und macht danach weiter.",
     signIn: "In einem anderen Tab anmelden",
     carryOn: "Weiter",
   },
