@@ -139,12 +139,21 @@ export async function publish(id: string, version: Version, once: string): Promi
   await queries.invalidateQueries({ queryKey: [environment(), "workflows"] });
 }
 
-/** Starts an execution. The same key never starts two. */
-export async function start(id: string, input: Record<string, unknown>, once: string): Promise<string> {
+/** Starts an execution, of another version than usual if one is given. The same key never starts two. */
+export async function start(
+  id: string,
+  body: Schemas["CreateExecutionBody"],
+  version: string | undefined,
+  once: string,
+): Promise<string> {
   const made = await answer(
     client.POST("/workflows/{workflowId}/executions", {
-      params: { path: { workflowId: id }, header: { "Idempotency-Key": once } },
-      body: { input },
+      params: {
+        path: { workflowId: id },
+        query: version === undefined ? {} : { version },
+        header: { "Idempotency-Key": once },
+      },
+      body,
     }),
   );
   return made.execution_id;

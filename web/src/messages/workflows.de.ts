@@ -17,7 +17,7 @@ export const workflows = {
   never: "lief noch nie",
   started: (n: number, more: boolean) => `${counted(n, more)} gestartet`,
   open: (n: number, more: boolean) => `${counted(n, more)} offen`,
-  failed: (n: number, more: boolean) => `${counted(n, more)} gescheitert`,
+  failed: (n: number, more: boolean) => `${counted(n, more)} fehlgeschlagen`,
   draft: "Entwurf",
   draftHelp: "Er hat keine veröffentlichte Version und läuft nur in test.",
   text: "Text",
@@ -73,6 +73,24 @@ export const workflow = {
 } satisfies typeof englishOfOne;
 
 export const form = {
+  more: {
+    title: "Labels, späterer Start, Version",
+    start: "Sie startet",
+    starts: { now: "jetzt", after: "nach", at: "zu einer Zeit" },
+    amount: "Wie lange",
+    unit: "Einheit",
+    units: { M: "Minuten", H: "Stunden", D: "Tagen" },
+    at: "Zeit",
+    labels: "Labels",
+    labelsHelp: "Name=Wert, eines pro Zeile. Über sie lassen sich Ausführungen finden.",
+    version: "Version",
+    versionHelp:
+      "Das Formular ist das der üblichen Version. Der Server prüft die Eingabe gegen die Version, die gewählt ist.",
+    usualVersion: "die übliche",
+    badLabel: "Ein Label ist Name=Wert.",
+    badAmount: "Das ist keine ganze Zahl ab 1.",
+    badTime: "Wähle einen Tag und eine Uhrzeit.",
+  },
   value: "Wert",
   input: "Eingabe",
   name: "Name",

@@ -72,6 +72,23 @@ export const workflow = {
 };
 
 export const form = {
+  more: {
+    title: "Labels, later start, version",
+    start: "It starts",
+    starts: { now: "now", after: "after", at: "at a time" },
+    amount: "How long",
+    unit: "Unit",
+    units: { M: "minutes", H: "hours", D: "days" },
+    at: "Time",
+    labels: "Labels",
+    labelsHelp: "name=value, one a line. Executions are found by them.",
+    version: "Version",
+    versionHelp: "The form is that of the usual version. The server checks the input against the one that is chosen.",
+    usualVersion: "the usual one",
+    badLabel: "A label is name=value.",
+    badAmount: "This is no whole number from 1.",
+    badTime: "Choose a day and a time.",
+  },
   value: "Value",
   input: "Input",
   name: "Name",

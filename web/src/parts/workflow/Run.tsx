@@ -10,6 +10,7 @@ import { read, type Wrong } from "../form/read.ts";
 import { Inside, SchemaField } from "../form/SchemaForm.tsx";
 import { isObject, same } from "../form/value.ts";
 import { Failure } from "../Notice.tsx";
+import { MoreFields, readMore, usual, type MoreWrong } from "./More.tsx";
 import { entered, formOf, keep, type Entered } from "./entered.ts";
 
 /** The form that starts a workflow. What is typed stays until the execution has started. */
@@ -20,11 +21,15 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
   const [typed, setTyped] = useState(() => entered(workflow, form));
   const [once, setOnce] = useState(() => crypto.randomUUID());
   const [wrong, setWrong] = useState<Wrong[]>([]);
+  const [wrongMore, setWrongMore] = useState<MoreWrong>({});
   const [fixed, setFixed] = useState(false); // something was typed since it was sent
   const [notForm, setNotForm] = useState(false);
   const element = useRef<HTMLFormElement>(null);
   const send = useMutation({
-    mutationFn: (input: Record<string, unknown>) => start(workflow.id, input, once),
+    mutationFn: (input: Record<string, unknown>) => {
+      const { body, version } = readMore(typed.more ?? usual);
+      return start(workflow.id, { input, ...body }, version, once);
+    },
     onSuccess: (id) => {
       keep(workflow, form, undefined);
       void navigate({ to: "/executions/$id", params: { id }, search: {} });
@@ -35,6 +40,7 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
     setTyped(next);
     keep(workflow, form, next);
     setNotForm(false);
+    setWrongMore({});
     if (!fixed && !send.isIdle) {
       setOnce(crypto.randomUUID()); // another input is another request
     }
@@ -43,9 +49,11 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
   const asJson = typed.json !== undefined;
   const value = asJson ? parse(typed.json ?? "") : read(form, typed.draft);
   const submit = () => {
+    const more = readMore(typed.more ?? usual).wrong;
     setWrong(value.wrong);
+    setWrongMore(more);
     setFixed(false);
-    if (value.wrong.length === 0) {
+    if (value.wrong.length === 0 && Object.keys(more).length === 0) {
       const input = value.value ?? {};
       if (isObject(input)) {
         send.mutate(input);
@@ -70,10 +78,10 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
       setNotForm(true);
       return;
     }
-    change({ draft });
+    change({ ...typed, draft, json: undefined });
   };
   const fields = { field: form, draft: typed.draft, at: "", required: true, wrongAt };
-  const set = (draft: Draft) => change({ draft });
+  const set = (draft: Draft) => change({ ...typed, draft });
   const json = { ...typed.draft, text: typed.json ?? "", inside: [], entries: [] };
   return (
     <form
@@ -98,6 +106,12 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
         <SchemaField {...fields} field={{ ...form, title: form.title || texts.input }} change={set} />
       )}
       {!asJson && form.fields?.length === 0 && <p className="meta">{texts.nothing}</p>}
+      <MoreFields
+        workflow={workflow}
+        more={typed.more ?? usual}
+        wrong={{ ...wrongMore, ...answeredMore(answered) }}
+        change={(more) => change({ ...typed, more })}
+      />
       {notForm && (
         <p role="alert" className="schema-wrong">
           {texts.notForm}
@@ -145,8 +159,24 @@ function sayWrong(wrong: readonly Wrong[], pointer: string, below: boolean): str
   return found && formTexts().wrong[found.what];
 }
 
+/** What the server says of labels and delay. */
+function answeredMore(problems: readonly FieldProblem[]): MoreWrong {
+  const wrong: MoreWrong = {};
+  for (const name of ["labels", "delay", "delay_until"] as const) {
+    const said = sayAt(problems, `/${name}`, true);
+    if (said !== undefined) {
+      wrong[name] = said;
+    }
+  }
+  return wrong;
+}
+
 /** What the server says of a field. In its pointers the input is a part of the body. */
 function sayProblem(problems: readonly FieldProblem[], pointer: string, below: boolean): string | undefined {
-  const found = problems.filter(covers(`/input${pointer}`, below)).map((problem) => problem.detail);
+  return sayAt(problems, `/input${pointer}`, below);
+}
+
+function sayAt(problems: readonly FieldProblem[], pointer: string, below: boolean): string | undefined {
+  const found = problems.filter(covers(pointer, below)).map((problem) => problem.detail);
   return found.length > 0 ? found.join(" ") : undefined;
 }

@@ -1,12 +1,15 @@
 import { environment } from "../../api/environment.ts";
 import type { FormField, WorkflowDetail } from "../../api/workflows.ts";
 import { startOf, type Draft } from "../form/draft.ts";
+import type { More } from "./More.tsx";
 
 /** What is typed into the form of a workflow. */
 export interface Entered {
   draft: Draft;
   /** The input as JSON, where the person writes it as that. */
-  json?: string;
+  json?: string | undefined;
+  /** Labels, a later start, another version. */
+  more?: More;
 }
 
 /** The form of the whole input. */
