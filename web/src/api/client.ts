@@ -9,7 +9,9 @@ export type Schemas = components["schemas"];
 
 const manners: Middleware = {
   onRequest({ request }) {
-    request.headers.set("Chargehand-Environment", environment());
+    if (!request.headers.has("Chargehand-Environment")) {
+      request.headers.set("Chargehand-Environment", environment());
+    }
   },
   async onResponse({ request, response }) {
     found();

@@ -42,7 +42,7 @@ export const secrets = {
   setAt: "Gesetzt",
   restores: (version: number) => `wieder der Wert von Version ${version}`,
   rollBack: "Wieder verwenden",
-  rollBackTitle: (version: number) => `Wert von Version ${version} wieder verwenden`,
+  rollBackTitle: (version: number) => `Wieder verwenden: Version ${version}`,
   rollBackHelp: "Er wird zu einer neuen Version. Ausführungen, die schon begonnen haben, behalten ihren Wert.",
   delete: "Löschen",
   deleteTitle: (name: string) => `${name} löschen`,

@@ -42,7 +42,7 @@ export const secrets = {
   setAt: "Set",
   restores: (version: number) => `the value of version ${version} again`,
   rollBack: "Use again",
-  rollBackTitle: (version: number) => `Use the value of version ${version} again`,
+  rollBackTitle: (version: number) => `Use again: version ${version}`,
   rollBackHelp: "It becomes a new version. Executions that have started keep the value that they started with.",
   delete: "Delete",
   deleteTitle: (name: string) => `Delete ${name}`,
