@@ -81,15 +81,15 @@ test("a person makes a key, uses it as the page says, and revokes it", async ({
   await expect(row).toContainText("Only for 127.0.0.0/8");
 
   // Rotated without a grace, the key before is refused at once.
-  const [[program = "", args = []] = []] = commands;
+  const [[curl = "", curlArgs = []] = []] = commands;
   await hand.press("Rotate nightly import");
   await page.getByLabel("The old one counts").selectOption("0s");
   await hand.press("Rotate");
   const next = await page.locator("[data-snippet='Environment variable']").textContent();
   await hand.press("I have stored it");
-  await expect(exec(program, args, { env })).rejects.toThrow();
+  await expect(exec(curl, curlArgs, { env })).rejects.toThrow();
   env["CHARGEHAND_API_KEY"] = next?.slice("export CHARGEHAND_API_KEY=".length);
-  await exec(program, args, { env });
+  await exec(curl, curlArgs, { env });
 
   await hand.press("Revoke nightly import");
   await hand.press("Revoke");

@@ -30,10 +30,8 @@ test("an admin sets a secret, sees who uses it, goes back to an earlier value, a
   await expect(page.getByRole("heading", { name })).toBeVisible();
   await expect(page.getByText("No published workflow declares it.")).toBeVisible();
 
-  const workflow = await apply(admin, [{ greet: { set: { n: 1 } } }], {
-    document: {},
-    ...{ use: { secrets: [name] } },
-  });
+  const more = { use: { secrets: [name] } };
+  const workflow = await apply(admin, [{ greet: { set: { n: 1 } } }], more as object);
   await hand.press("Set a new value");
   await page.getByLabel("Value", { exact: true }).selectOption("json");
   await hand.fill("JSON", "{nothing");

@@ -1,4 +1,4 @@
-import { plural } from "./format.ts";
+import { formatList, plural } from "./format.ts";
 import type { apiKeys as en } from "./keys.en.ts";
 
 export const apiKeys = {
@@ -42,7 +42,8 @@ export const apiKeys = {
     all: "alles, was du darfst",
     own: "Scopes nach deiner Wahl",
   },
-  lacking: (scopes: string) => `Dir fehlt hier ${scopes}.`,
+  lacking: (scopes: readonly string[]) =>
+    scopes.length > 3 ? `Dir fehlen hier ${scopes.length} der Scopes.` : `Hier fehlt dir ${formatList(scopes)}.`,
   ownScopes: "Scopes",
   scopeHelp: {
     "workflows:read": "Workflows mit ihren Definitionen lesen",

@@ -1,4 +1,4 @@
-import { plural } from "./format.ts";
+import { formatList, plural } from "./format.ts";
 
 /** Texts of the page of API keys. */
 export const apiKeys = {
@@ -42,7 +42,8 @@ export const apiKeys = {
     all: "everything that you may do",
     own: "scopes of your choice",
   },
-  lacking: (scopes: string) => `You do not have ${scopes} here.`,
+  lacking: (scopes: readonly string[]) =>
+    `You do not have ${scopes.length > 3 ? `${scopes.length} of its scopes` : formatList(scopes)} here.`,
   ownScopes: "Scopes",
   scopeHelp: {
     "workflows:read": "read workflows with their definitions",

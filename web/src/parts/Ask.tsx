@@ -63,7 +63,9 @@ export function Ask({
     setBusy(false);
   };
   useEffect(() => {
-    form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    if (error !== undefined) {
+      form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    }
   }, [error]);
 
   const shown = new Set<string>();

@@ -99,6 +99,8 @@ function Roles({ me }: { me: Me }) {
   );
 }
 
+const speak = (language: string) => void changeLanguage(language === "" ? null : (language as Language));
+
 function Look() {
   const texts = settingsTexts();
   const { account } = shellTexts();
@@ -108,7 +110,6 @@ function Look() {
   const [rows, setRows] = useState(density);
   const [keys, setKeys] = useState(keysAreOn);
   const now = useNow();
-  const speak = (language: string) => void changeLanguage(language === "" ? null : (language as Language));
   return (
     <section className="settings">
       <h2>{texts.look}</h2>

@@ -27,7 +27,9 @@ export function Identities() {
   const offered = methods?.oidc ?? [];
   const rows: Row[] = [
     ...offered.map(({ name, title }) => ({
-      ...{ name, title, usable: true },
+      name,
+      title,
+      usable: true,
       since: linked.find((one) => one.provider === name)?.created_at,
     })),
     ...linked

@@ -1,9 +1,9 @@
-import { NativeSelect, TextInput } from "@mantine/core";
+import { Checkbox, NativeSelect, TextInput } from "@mantine/core";
+import "@mantine/core/styles/Checkbox.css";
 import { useState } from "react";
 import { environment, type Environment } from "../../api/environment.ts";
 import { createKey, presets, scopesOf, type ApiKey, type NewKey as Body, type Preset } from "../../api/keys.ts";
 import { useMe } from "../../api/me.ts";
-import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { apiKeysTexts } from "../../messages/keys.ts";
 import { fromClock, toClock } from "../../messages/zone.ts";
@@ -61,8 +61,17 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey)
   const [once, setOnce] = useState(() => crypto.randomUUID());
   const [wrong, setWrong] = useState<"rate" | "day">();
   const [draft, setDraft] = useState<Draft>({
-    ...{ name: "", kind: "own", place: environment(), choice: undefined, scopes: [], end: "90", day: "", rate: "" },
-    ...{ workflows: "", namespaces: "", addresses: "" },
+    name: "",
+    kind: "own",
+    place: environment(),
+    choice: undefined,
+    scopes: [],
+    workflows: "",
+    namespaces: "",
+    addresses: "",
+    rate: "",
+    end: "90",
+    day: "",
   });
   const set = (part: Partial<Draft>) => {
     setDraft({ ...draft, ...part });
@@ -183,7 +192,7 @@ function Card(props: { name: string; text: string; lacking: readonly string[]; c
       <span>
         <strong>{props.name}</strong>
         <span className="meta">{props.text}</span>
-        {props.lacking.length > 0 && <span className="meta">{apiKeysTexts().lacking(formatList(props.lacking))}</span>}
+        {props.lacking.length > 0 && <span className="meta">{apiKeysTexts().lacking(props.lacking)}</span>}
       </span>
     </label>
   );
@@ -206,18 +215,16 @@ function Scopes({
     <fieldset className="cards">
       <legend>{texts.ownScopes}</legend>
       {all.map((scope) => (
-        <label key={scope} className="check-line">
-          <input
-            type="checkbox"
-            checked={chosen.includes(scope)}
-            onChange={(event) =>
-              choose(event.currentTarget.checked ? [...chosen, scope] : chosen.filter((one) => one !== scope))
-            }
-          />
-          <span>
-            <code>{scope}</code> <span className="meta">{texts.scopeHelp[scope]}</span>
-          </span>
-        </label>
+        <Checkbox
+          key={scope}
+          size="xs"
+          checked={chosen.includes(scope)}
+          label={scope}
+          description={texts.scopeHelp[scope]}
+          onChange={(event) =>
+            choose(event.currentTarget.checked ? [...chosen, scope] : chosen.filter((one) => one !== scope))
+          }
+        />
       ))}
       {wrong !== undefined && <p className="complaint">{wrong}</p>}
     </fieldset>
