@@ -23,7 +23,7 @@ test("a person sees where they are signed in, and signs out elsewhere", async ({
   await signIn(member);
   await page.goto("/executions");
   await page.getByRole("button", { name: /^Account of/ }).click();
-  await page.getByRole("link", { name: "Sessions and passkeys" }).click();
+  await page.getByRole("link", { name: "Sign-in and sessions" }).click();
   await expect(page).toHaveURL("/account/security");
   const rows = page.getByRole("table", { name: "Where you are signed in" }).locator("tbody tr");
   await expect(rows).toHaveCount(4); // one more from the invitation
