@@ -20,6 +20,7 @@ test.beforeAll(async ({ shared: { admin } }) => {
   const workflow = await apply(admin, [{ refuse: { raise: { error: { type: "https://e.com/no", status: 422 } } } }]);
   const path = `/workflows/${workflow.id}/batch?wait=60s`;
   const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 1 }] });
+  await admin.call("PUT", "/secrets/spoiled", { value: "k-71-ocelot" });
   const person = someone("Barbara Liskov");
   await admin.admit(person, [{ role: "admin" }]);
   made = { person, workflow: workflow.name, execution: await run(admin, workflow), batch: batch.id };
@@ -62,6 +63,13 @@ const pages: Record<string, Row> = {
   "/account/api-keys": {
     address: () => "/account/api-keys",
     shows: (page) => page.getByText("You have no API key yet."),
+  },
+  "/account": { address: () => "/account", shows: (page) => page.getByLabel("Rows of lists") },
+  "/admin/limits": { address: () => "/admin/limits?q=json_depth", shows: (page) => page.getByText("json_depth") },
+  "/admin/secrets": { address: () => "/admin/secrets", shows: (page) => page.getByRole("link", { name: "spoiled" }) },
+  "/admin/secrets/$name": {
+    address: () => "/admin/secrets/spoiled",
+    shows: (page) => page.getByText("No published workflow declares it."),
   },
   "/account/security": { address: () => "/account/security", shows: (page) => page.getByText("this one") },
 };

@@ -10,7 +10,7 @@ import { settingsQuestion } from "../api/settings.ts";
 import type { WorkflowFilter } from "../api/workflows.ts";
 import { readAddress } from "../parts/execution/address.ts";
 import { later } from "../parts/later.tsx";
-import { follow } from "../parts/preferences.ts";
+import { follow, show } from "../parts/preferences.ts";
 import { itemStates, type ItemState } from "../parts/state.ts";
 import { Waiting } from "../parts/Waiting.tsx";
 import { readAddress as readWorkflowAddress } from "../parts/workflow/address.ts";
@@ -38,9 +38,10 @@ const root = createRootRoute({
   },
   loader: async () => {
     try {
-      const settings = queries.ensureQueryData(settingsQuestion()).catch(() => undefined);
+      // The page does not wait for the settings: this browser knows those of before.
+      queries.ensureQueryData(settingsQuestion()).then(show, () => {});
       const me = await queries.ensureQueryData(meQuestion());
-      await follow(me, await settings);
+      await follow(me);
       return me;
     } catch (error) {
       if (error instanceof Problem && error.status === 401) {

@@ -26,19 +26,16 @@ export const languageOf = (locale: string | undefined): Language | undefined =>
   languages.find((known) => locale?.split("-")[0]?.toLowerCase() === known);
 
 /** Shows the page as the person has set it; the browser keeps that for the next time. */
-function show(settings: Settings): void {
+export function show(settings: Settings): void {
   setScheme(settings.theme ?? "auto");
   switchKeys(settings.keys !== "off");
   setDensity(settings.rows ?? "dense");
   setTimeZone(settings.timeZone);
 }
 
-/** Takes over what the server knows of the person. Without an answer about the settings, those of the browser stay. */
-export async function follow(me: Me, settings: Settings | undefined): Promise<void> {
+/** Takes over what the server knows of the person. */
+export async function follow(me: Me): Promise<void> {
   belongsTo(me);
-  if (settings !== undefined) {
-    show(settings);
-  }
   await setLanguage(languageOf(me.user.locale) ?? pageLanguage(), true);
 }
 

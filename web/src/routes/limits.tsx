@@ -59,7 +59,7 @@ export default function Limits() {
           data={choices.map((value) => ({ value, label: texts.choices[value] }))}
         />
       </div>
-      {limits.error && <Failure error={limits.error} retry={() => void limits.refetch()} />}
+      {limits.isLoadingError && <Failure error={limits.error} retry={() => void limits.refetch()} />}
       {limits.isLoading && <Waiting />}
       {found?.length === 0 && (
         <Empty text={texts.noMatch}>

@@ -43,7 +43,7 @@ export default function Secret() {
       <p className="lead">
         <Link to="/admin/secrets">{texts.all}</Link>
       </p>
-      {secret.error && <Failure error={secret.error} retry={() => void secret.refetch()} />}
+      {secret.isLoadingError && <Failure error={secret.error} retry={() => void secret.refetch()} />}
       {secret.isLoading && <Waiting />}
       {secret.data && <Facts secret={secret.data} />}
       {secret.data && <Versions secret={secret.data} rollBack={(version) => setOpen({ what: "rollBack", version })} />}

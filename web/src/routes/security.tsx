@@ -47,7 +47,7 @@ export default function Security() {
           {able && <Button onClick={() => setOpen({ what: "add" })}>{texts.add}</Button>}
         </div>
         <p className="lead">{able ? texts.about : texts.unable}</p>
-        {passkeys.error && <Failure error={passkeys.error} retry={() => void passkeys.refetch()} />}
+        {passkeys.isLoadingError && <Failure error={passkeys.error} retry={() => void passkeys.refetch()} />}
         {passkeys.isLoading && <Waiting />}
         {passkeys.data?.data.length === 0 && <Empty text={texts.none} />}
         {passkeys.data && passkeys.data.data.length > 0 && (
@@ -64,7 +64,7 @@ export default function Security() {
             </Button>
           )}
         </div>
-        {sessions.error && <Failure error={sessions.error} retry={() => void sessions.refetch()} />}
+        {sessions.isLoadingError && <Failure error={sessions.error} retry={() => void sessions.refetch()} />}
         {sessions.isLoading && <Waiting />}
         {sessions.data && (
           <Sessions sessions={sessions.data.data} end={(session) => setOpen({ what: "end", session })} />

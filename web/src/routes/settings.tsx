@@ -1,10 +1,10 @@
 import { Button, Checkbox, NativeSelect, TextInput, useMantineColorScheme } from "@mantine/core";
 import "@mantine/core/styles/Checkbox.css";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { useMe, type Me } from "../api/me.ts";
 import { Problem } from "../api/problem.ts";
-import { patchMe } from "../api/settings.ts";
+import { patchMe, settingsQuestion } from "../api/settings.ts";
 import { formatExact, formatList } from "../messages/format.ts";
 import { languages, t, type Language } from "../messages/index.ts";
 import { settingsTexts } from "../messages/settings.ts";
@@ -16,6 +16,7 @@ import { density, type Density } from "../parts/density.ts";
 import { keysAreOn } from "../parts/keys.ts";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
+import { Waiting } from "../parts/Waiting.tsx";
 import { change, changeLanguage, languageOf, themes, useSaved, type Theme } from "../parts/preferences.ts";
 
 /** Who the person is, and how they want to see everything. */
@@ -101,7 +102,20 @@ function Roles({ me }: { me: Me }) {
 
 const speak = (language: string) => void changeLanguage(language === "" ? null : (language as Language));
 
+/** What is set, once the server has said it. */
 function Look() {
+  const settings = useQuery(settingsQuestion());
+  return (
+    <section className="settings">
+      <h2>{settingsTexts().look}</h2>
+      {settings.isLoadingError && <Failure error={settings.error} retry={() => void settings.refetch()} />}
+      {settings.isLoading && <Waiting />}
+      {settings.data && <Choices />}
+    </section>
+  );
+}
+
+function Choices() {
   const texts = settingsTexts();
   const { account } = shellTexts();
   const { user } = useMe();
@@ -111,8 +125,7 @@ function Look() {
   const [keys, setKeys] = useState(keysAreOn);
   const now = useNow();
   return (
-    <section className="settings">
-      <h2>{texts.look}</h2>
+    <>
       <p className="lead">{texts.lookHelp}</p>
       <div className="form">
         <Select id="language" label={texts.language} value={languageOf(user.locale) ?? ""} choose={speak}>
@@ -174,7 +187,7 @@ function Look() {
         />
         <Saved saved={outcome?.saved === true} />
       </div>
-    </section>
+    </>
   );
 }
 

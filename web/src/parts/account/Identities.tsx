@@ -43,7 +43,7 @@ export function Identities() {
     <section>
       <h2>{texts.providers}</h2>
       <p className="lead">{texts.providersAbout}</p>
-      {own.error && <Failure error={own.error} retry={() => void own.refetch()} />}
+      {own.isLoadingError && <Failure error={own.error} retry={() => void own.refetch()} />}
       <ul className="plain">
         {own.data &&
           rows.map((row) => (

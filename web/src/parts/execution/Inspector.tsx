@@ -142,7 +142,9 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
       {run.waiting_for && (
         <p>
           {texts.inspector.waits}{" "}
-          {run.waiting_for.kind === "event" ? t().waits.event(run.waiting_for.filter?.types ?? []) : t().waits[run.waiting_for.kind]}{" "}
+          {run.waiting_for.kind === "event"
+            ? t().waits.event(run.waiting_for.filter?.types ?? [])
+            : t().waits[run.waiting_for.kind]}{" "}
           {run.waiting_for.until !== undefined && <When at={run.waiting_for.until} />}
         </p>
       )}
