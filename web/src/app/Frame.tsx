@@ -11,7 +11,7 @@ import { t } from "../messages/index.ts";
 import { useSaved } from "../parts/preferences.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import { useKeys } from "./keys.ts";
-import { sections } from "./sections.ts";
+import { adminSections, sections, type Section } from "./sections.ts";
 import { later } from "../parts/later.tsx";
 
 const Palette = later(() => import("./Palette.tsx"));
@@ -71,30 +71,49 @@ export function Frame() {
 }
 
 function Sections({ open }: { open: boolean }) {
-  const may = useMay();
   return (
     <nav id="sections" className="side" aria-label={t().nav.label} data-open={open || undefined}>
-      <ul>
-        {sections
-          .filter((section) => section.scopes.some(may))
-          .map((section) => (
-            <li key={section.to}>
-              <Link to={section.to} search={{}} activeOptions={{ includeSearch: false, exact: section.to === "/" }}>
-                <section.icon aria-hidden size={16} stroke={1.75} />
-                {section.name()}
-              </Link>
-            </li>
-          ))}
-      </ul>
+      <SectionList list={sections} />
+      <SectionList list={adminSections} title={t().nav.admin} />
     </nav>
   );
+}
+
+/** What the person may not use is left out; with nothing left, so is the title. */
+function SectionList({ list, title }: { list: readonly Section[]; title?: string }) {
+  const may = useMay();
+  const usable = list.filter((section) => section.scopes.some(may));
+  if (usable.length === 0) {
+    return null;
+  }
+  return (
+    <>
+      {title !== undefined && <p className="side-title">{title}</p>}
+      <ul aria-label={title}>
+        {usable.map((section) => (
+          <li key={section.to}>
+            <Link to={section.to} search={{}} activeOptions={{ includeSearch: false, exact: section.to === "/" }}>
+              <section.icon aria-hidden size={16} stroke={1.75} />
+              {section.name()}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** The address of the section that a page belongs to. */
+function sectionOf(path: string): string {
+  const [, first = "", second = ""] = path.split("/");
+  return first === "admin" || first === "account" ? `/${first}/${second}` : `/${first}`;
 }
 
 /** Links to the same section in the other environment. */
 function EnvironmentSwitch() {
   const { environments } = useMe();
   const env = useRouterState({ select: (state) => (state.location.search as { env?: string }).env ?? "live" });
-  const section = useRouterState({ select: (state) => `/${state.location.pathname.split("/")[1] ?? ""}` });
+  const section = useRouterState({ select: (state) => sectionOf(state.location.pathname) });
   if (environments.length < 2 && env === (environments[0] ?? "live")) {
     return env === "test" ? <strong>{t().environment.test}</strong> : null;
   }

@@ -1,19 +1,23 @@
 import { Checkbox } from "@mantine/core";
 import "@mantine/core/styles/Checkbox.css";
 import { Fragment, useState } from "react";
+import { useMay } from "../api/me.ts";
 import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { keysAreOn } from "../parts/keys.ts";
 import { change } from "../parts/preferences.ts";
-import { sections } from "./sections.ts";
+import { allSections } from "./sections.ts";
 
 export default function KeyHelp({ close }: { close: () => void }) {
   const texts = shellTexts().keys;
+  const may = useMay();
   const [on, setOn] = useState(keysAreOn);
   const everywhere: [string, string][] = [
     ["?", texts.help],
     ["Ctrl K", texts.palette],
-    ...sections.map((section): [string, string] => [`g ${section.key}`, section.name()]),
+    ...allSections
+      .filter((section) => section.scopes.some(may))
+      .map((section): [string, string] => [`g ${section.key}`, section.name()]),
     ["/", texts.search],
     ["Esc", texts.close],
   ];

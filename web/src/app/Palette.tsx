@@ -7,7 +7,7 @@ import { languages, t } from "../messages/index.ts";
 import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { change, changeLanguage, themes } from "../parts/preferences.ts";
-import { sections } from "./sections.ts";
+import { allSections } from "./sections.ts";
 import { signOut } from "./signOut.ts";
 
 interface Command {
@@ -24,7 +24,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
   const { environments } = useMe();
   const texts = shellTexts().palette;
   const fixed: Command[] = [
-    ...sections
+    ...allSections
       .filter((section) => section.scopes.some(may))
       .map((section) => ({
         name: texts.goTo(section.name()),

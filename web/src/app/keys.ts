@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useEffectEvent } from "react";
 import { keysAreOn, typing } from "../parts/keys.ts";
-import { sections } from "./sections.ts";
+import { allSections } from "./sections.ts";
 
 /** After g, another key leads to a section, if it comes soon. */
 const soon = 1500;
@@ -21,7 +21,7 @@ export function useKeys(actions: { palette: () => void; help: () => void }): voi
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event) || !keysAreOn()) {
         return;
       }
-      const section = sections.find((s) => s.key === event.key);
+      const section = allSections.find((s) => s.key === event.key);
       if (event.timeStamp - went < soon && section) {
         event.preventDefault();
         void navigate({ to: section.to, search: {} });

@@ -1,4 +1,4 @@
-import { IconLayoutDashboard, IconListDetails, IconSitemap, IconStack2 } from "@tabler/icons-react";
+import { IconGauge, IconKey, IconLayoutDashboard, IconListDetails, IconSitemap, IconStack2 } from "@tabler/icons-react";
 import { t } from "../messages/index.ts";
 
 /** The sections of the UI: where the side bar, the palette and the keys lead. */
@@ -32,3 +32,13 @@ export const sections = [
     scopes: ["executions:read", "executions:read-own"],
   },
 ] as const;
+
+/** Those of admins, below a line of their own. */
+export const adminSections = [
+  { to: "/admin/secrets", key: "s", icon: IconKey, name: () => t().nav.secrets, scopes: ["admin"] },
+  { to: "/admin/limits", key: "l", icon: IconGauge, name: () => t().nav.limits, scopes: ["admin"] },
+] as const;
+
+export const allSections = [...sections, ...adminSections] as const;
+
+export type Section = (typeof allSections)[number];

@@ -1,7 +1,6 @@
 import type { limits as en } from "./limits.en.ts";
 
 export const limits = {
-  title: "Grenzen",
   about:
     "Wer an eine Grenze stößt, bekommt einen klaren Fehler; nichts wird still abgeschnitten. Die mit einer Einstellung ändern sich, wenn der Server mit einem anderen Wert startet.",
   columns: { limit: "Grenze", value: "Wert", used: "Verbraucht", meaning: "Bedeutung", setting: "Einstellung" },

@@ -1,6 +1,5 @@
 /** Texts of the page of limits. */
 export const limits = {
-  title: "Limits",
   about:
     "A limit that is hit is a clear error, never a silent cut. Those with a setting change when the server starts with another value of it.",
   columns: { limit: "Limit", value: "Value", used: "Used", meaning: "Meaning", setting: "Setting" },

@@ -2,7 +2,6 @@ import { plural } from "./format.ts";
 import type { secrets as en } from "./secrets.en.ts";
 
 export const secrets = {
-  title: "Geheimnisse",
   about:
     "Workflows verwenden Geheimnisse über ihre Namen. Was hier gesetzt wird, ist verschlüsselt, und keine Seite und keine Anfrage zeigt es wieder.",
   empty: "In dieser Umgebung gibt es kein Geheimnis.",

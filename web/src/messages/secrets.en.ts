@@ -2,7 +2,6 @@ import { plural } from "./format.ts";
 
 /** Texts of the pages of secrets. */
 export const secrets = {
-  title: "Secrets",
   about:
     "Workflows use secrets by their names. What is set here is encrypted, and no page and no request shows it again.",
   empty: "There is no secret in this environment.",

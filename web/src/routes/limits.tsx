@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { limitsQuestion, type Limit } from "../api/limits.ts";
 import { formatShare } from "../messages/format.ts";
+import { t } from "../messages/index.ts";
 import { limitsTexts } from "../messages/limits.ts";
 import { formatAmount } from "../parts/amount.ts";
 import { Empty, Failure } from "../parts/Notice.tsx";
@@ -41,7 +42,7 @@ export default function Limits() {
       [limit.name, limit.description, limit.setting ?? ""].some((text) => text.toLowerCase().includes(wanted)),
   );
   return (
-    <Page title={texts.title}>
+    <Page title={t().nav.limits}>
       <p className="lead">{texts.about}</p>
       <div className="filters">
         <TextInput
@@ -76,7 +77,7 @@ export default function Limits() {
 function Table({ limits }: { limits: readonly Limit[] }) {
   const { columns, ...texts } = limitsTexts();
   return (
-    <table className="list limits" aria-label={texts.title}>
+    <table className="list limits" aria-label={t().nav.limits}>
       <thead>
         <tr>
           <th scope="col">{columns.limit}</th>

@@ -24,7 +24,10 @@ export default function Secrets() {
   const [making, setMaking] = useState(false);
   const list = secrets.data?.pages.flatMap((page) => page.data);
   return (
-    <Page title={texts.title} actions={may("admin") && <Button onClick={() => setMaking(true)}>{texts.create}</Button>}>
+    <Page
+      title={t().nav.secrets}
+      actions={may("admin") && <Button onClick={() => setMaking(true)}>{texts.create}</Button>}
+    >
       <p className="lead">{texts.about}</p>
       {secrets.isLoadingError && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
       {secrets.isLoading && <Waiting />}
@@ -51,7 +54,7 @@ function Table({ secrets, refresh }: { secrets: readonly Secret[]; refresh: () =
   const texts = secretsTexts();
   const rows = useRows(refresh);
   return (
-    <table className="list" aria-label={texts.title}>
+    <table className="list" aria-label={t().nav.secrets}>
       <thead>
         <tr>
           <th scope="col">{texts.name}</th>
