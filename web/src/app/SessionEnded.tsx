@@ -12,7 +12,7 @@ async function look(): Promise<void> {
     const before = queries.getQueryData<Me>(meQuestion().queryKey)?.user.id;
     const me = await queries.fetchQuery({ ...meQuestion(), staleTime: 0 });
     if (me.user.id !== before) {
-      location.reload(); // somebody else: what this page has is not theirs
+      location.reload(); // another person: what this page has is not theirs
       return;
     }
     sessionBegan();
