@@ -77,6 +77,9 @@ export async function setLanguage(next: Language, keep = false): Promise<void> {
   }
   texts = next === "de" ? (await Promise.all([import("./de.ts"), translate()]))[0].de : en;
   language = next;
+  if (next !== "en") {
+    await translate(); // what came meanwhile
+  }
   locale = navigator.languages.find((known) => known.split("-")[0] === next) ?? next;
   document.documentElement.lang = next;
   tell();
