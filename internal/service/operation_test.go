@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -425,6 +426,36 @@ func TestOperationLimits(t *testing.T) {
 	fx.begin(p, `{"action": "cancel", "filter": {}}`, &ListExecutions{})
 }
 
+// TestOperationsAreDeleted: operations are kept for 30 days after their end, and those that have not ended for longer.
+func TestOperationsAreDeleted(t *testing.T) {
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	p := fx.principal(chargehand.Live, PresetAll)
+	all := fx.many(flow.ID, 3)
+	fx.begin(p, `{"action": "cancel", "ids": ["`+all[0].ID.String()+`"]}`, nil)
+	fx.carry(fx.worker()) // it stops, because the key has no row
+	open := fx.begin(p, `{"action": "cancel", "ids": ["`+all[1].ID.String()+`"]}`, nil)
+	listed := func() (n int) {
+		page, err := fx.ListOperations(t.Context(), p, 10, Cursor{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Data)
+	}
+	for _, want := range []int{2, 1} {
+		if err := fx.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := listed(); n != want {
+			t.Errorf("%d operations are kept, want %d", n, want)
+		}
+		fx.pass(OperationLife + time.Minute)
+	}
+	if got := fx.operation(p, open); got.Status != "running" {
+		t.Errorf("the one that is left is %s", got.Status)
+	}
+}
+
 // TestOperationsRoundRobin: an environment with many operations does not keep another waiting.
 func TestOperationsRoundRobin(t *testing.T) {
 	fx := newFixture(t)
@@ -708,7 +739,7 @@ func TestConcurrentOperationWorkers(t *testing.T) {
 	}
 	fx := newFixtureOver(t, db)
 	withEngine(t, fx, embedded.Limits{})
-	flow := fx.apply(definition("one", "1.0.0"))
+	flow := fx.apply(bytes.Replace(definition("one", "1.0.0"), []byte("PT1S"), []byte("PT1H"), 1)) // none ends by itself
 	p, err := fx.Authenticate(t.Context(), fx.issue(IssueKey{Name: "k", Scopes: PresetOperate}), localhost)
 	if err != nil {
 		t.Fatal(err)

@@ -213,6 +213,7 @@ func (s *Service) sweepSteps() []sweepStep {
 		n, err := tx.DeleteMail(ago(mail.Keep), sweepRows)
 		return int(n), err
 	})
+	write(func(tx *store.Tx) (int, error) { return tx.DeleteOperations(ago(OperationLife), sweepRows) })
 	// A file whose outcome was never journaled belongs to an activity that has ended long ago.
 	write(func(tx *store.Tx) (int, error) {
 		return tx.DeleteHiddenFiles(ago(hiddenLife), sweepRows)
