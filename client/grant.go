@@ -12,9 +12,12 @@ type Grant struct {
 	ID           string    `json:"id"`
 	UserID       string    `json:"user_id,omitempty"`
 	GroupID      string    `json:"group_id,omitempty"`
+	Holder       string    `json:"holder"`          // name of the user or group
+	Email        string    `json:"email,omitempty"` // of the user
 	Role         string    `json:"role"`
 	Namespace    string    `json:"namespace,omitempty"`
 	WorkflowID   string    `json:"workflow_id,omitempty"`
+	Workflow     string    `json:"workflow,omitempty"` // namespace/name
 	Environments []string  `json:"environments"`
 	CreatedAt    time.Time `json:"created_at"`
 	CreatedBy    string    `json:"created_by"`
@@ -31,13 +34,14 @@ type NewGrant struct {
 	Environments []string `json:"environments,omitempty"` // nil: both
 }
 
-// GrantFilter selects grants: those of a user, of a group, or all.
-type GrantFilter struct{ UserID, GroupID string }
+// GrantFilter selects grants: those of a user, of a group, over a workflow (with those over its namespace and over
+// everything), or all.
+type GrantFilter struct{ UserID, GroupID, WorkflowID string }
 
 // ListGrants returns a page of grants, newest first.
 func (c *Client) ListGrants(ctx context.Context, f GrantFilter, limit int, cursor string) (*Page[Grant], error) {
 	query := page(limit, cursor)
-	set(query, map[string]string{"user_id": f.UserID, "group_id": f.GroupID})
+	set(query, map[string]string{"user_id": f.UserID, "group_id": f.GroupID, "workflow_id": f.WorkflowID})
 	return list[Grant](ctx, c, "/grants", query)
 }
 

@@ -10,15 +10,18 @@ import (
 
 // User is a person as a member of the account. Status is invited, active or disabled.
 type User struct {
-	ID         string      `json:"id"`
-	Email      string      `json:"email"`
-	Name       string      `json:"name"`
-	Status     string      `json:"status"`
-	Groups     []string    `json:"groups"`  // ids
-	Methods    []string    `json:"methods"` // how the user can sign in: password, passkey, oidc:NAME
-	CreatedAt  time.Time   `json:"created_at"`
-	LastSeenAt *time.Time  `json:"last_seen_at,omitempty"`
-	Invitation *OneUseLink `json:"invitation,omitempty"` // set once, in the answer that makes it
+	ID                  string      `json:"id"`
+	Email               string      `json:"email"`
+	Name                string      `json:"name"`
+	Status              string      `json:"status"`
+	Groups              []string    `json:"groups"`  // ids
+	Methods             []string    `json:"methods"` // how the user can sign in: password, passkey, oidc:NAME
+	CreatedAt           time.Time   `json:"created_at"`
+	LastSeenAt          *time.Time  `json:"last_seen_at,omitempty"`
+	Sessions            *int64      `json:"sessions,omitempty"`              // where the user is signed in at the moment; nil in lists
+	PersonalKeys        *int64      `json:"personal_keys,omitempty"`         // that count; nil in lists
+	InvitationExpiresAt *time.Time  `json:"invitation_expires_at,omitempty"` // nil in lists
+	Invitation          *OneUseLink `json:"invitation,omitempty"`            // set once, in the answer that makes it
 	raw
 }
 
@@ -35,9 +38,15 @@ type NewUser struct {
 	Grants []NewGrant `json:"grants,omitempty"`
 }
 
-// ListUsers returns a page of the members of the account, newest first.
-func (c *Client) ListUsers(ctx context.Context, limit int, cursor string) (*Page[User], error) {
-	return list[User](ctx, c, "/users", page(limit, cursor))
+// UserFilter selects users: those whose e-mail or name begins with Text, and those with a status. The zero value
+// selects all.
+type UserFilter struct{ Text, Status string }
+
+// ListUsers returns a page of the members of the account, newest first; with a text by e-mail and name.
+func (c *Client) ListUsers(ctx context.Context, f UserFilter, limit int, cursor string) (*Page[User], error) {
+	query := page(limit, cursor)
+	set(query, map[string]string{"q": f.Text, "status": f.Status})
+	return list[User](ctx, c, "/users", query)
 }
 
 // GetUser reads a user by id.

@@ -33,11 +33,13 @@ type args struct {
 	revision      int64                 // of a version; 0: the newest one
 	workflows     service.ListWorkflows // filters of a list of workflows
 	draft         bool
-	message       string             // about a revision
-	match         []string           // entity tags of If-Match
-	user          chargehand.UserID  // filter of a list of grants
-	group         chargehand.GroupID // filter of a list of grants
-	prefix        string             // of names of people
+	message       string                // about a revision
+	match         []string              // entity tags of If-Match
+	user          chargehand.UserID     // filter of a list of grants
+	group         chargehand.GroupID    // filter of a list of grants
+	over          chargehand.WorkflowID // filter of a list of grants
+	prefix        string                // of names of people
+	userStatus    string                // filter of a list of users
 	entries       entriesMode
 	filename      string
 	wait          time.Duration

@@ -67,9 +67,9 @@ const maxAuditID = 200
 
 var auditParameters = []*parameter{
 	{
-		name: "actor", in: "query", about: "Only changes made by the user or API key with this id; system: by the server and by commands on its machine.",
+		name: "actor", in: "query", about: "Only changes made by the user or API key with this id, or by the user with this e-mail; system: by the server and by commands on its machine.",
 		schema: huma.Schema{Type: "string", MaxLength: count(maxAuditID)}, example: exampleKeyID,
-		read: func(c *call, value string) string { return readAuditID(&c.args.audit.Actor, value) },
+		read: func(c *call, value string) string { return readActor(&c.args.audit.Actor, value) },
 	},
 	{
 		name: "action", in: "query", about: "Only this action, such as workflow.published.",
@@ -125,6 +125,20 @@ var auditParameters = []*parameter{
 func readAuditID(to *string, value string) (complaint string) {
 	if value == "" || utf8.RuneCountInString(value) > maxAuditID {
 		return "must have 1 to 200 characters."
+	}
+	*to = value
+	return ""
+}
+
+// readActor reads who has made a change. Anything else than these three forms names nobody, and would find nothing.
+func readActor(to *string, value string) (complaint string) {
+	var id chargehand.UserID // keys have ids of the same form
+	switch {
+	case setID(&id, value) == nil:
+		value = id.String()
+	case value == audit.SystemID || strings.Contains(value, "@") && utf8.RuneCountInString(value) <= maxAuditID:
+	default:
+		return "must be the id of a user or API key, which is a UUID, the e-mail of a user, or system."
 	}
 	*to = value
 	return ""

@@ -49,7 +49,7 @@ func TestAuditLogAsLines(t *testing.T) {
 	}})
 	for _, accept := range []string{"application/jsonl", "application/x-ndjson", "text/html, application/jsonl;q=0.5"} {
 		asked = nil
-		a := request{path: "/api/v1/audit-log?actor=a&after=2026-01-01T00:00:00Z", header: map[string]string{"Accept": accept}}.to(s)
+		a := request{path: "/api/v1/audit-log?actor=system&after=2026-01-01T00:00:00Z", header: map[string]string{"Accept": accept}}.to(s)
 		if a.status != 200 || a.header.Get("Content-Type") != "application/jsonl" || a.header.Get("Vary") != "Accept" {
 			t.Fatalf("%s: %d %v", accept, a.status, a.header)
 		}
@@ -58,7 +58,7 @@ func TestAuditLogAsLines(t *testing.T) {
 			t.Errorf("lines %q", lines)
 		}
 		after := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		if len(asked) != 2 || asked[1].Cursor != cursor1() || asked[1].Actor != "a" || !asked[1].After.Equal(after) {
+		if len(asked) != 2 || asked[1].Cursor != cursor1() || asked[1].Actor != "system" || !asked[1].After.Equal(after) {
 			t.Errorf("asked for %+v", asked)
 		}
 	}
@@ -81,7 +81,8 @@ func TestAuditLogParameters(t *testing.T) {
 	for query, want := range map[string]string{
 		"action=secret.sett":                 "Did you mean secret.set?",
 		"action=":                            "There are ",
-		"actor=":                             "1 to 200 characters",
+		"actor=":                             "must be the id of a user or API key",
+		"actor=xx":                           "must be the id of a user or API key",
 		"target=" + strings.Repeat("x", 201): "1 to 200 characters",
 		"after=yesterday":                    "date-time",
 		"before=2026":                        "date-time",

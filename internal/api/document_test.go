@@ -334,7 +334,7 @@ var samples = map[string][]request{
 	"listGroupMembers":  {{path: pathG + "/members?limit=2"}},
 	"joinGroup":         {{method: "PUT", path: pathG + "/members/" + userID.String()}},
 	"leaveGroup":        {{method: "DELETE", path: pathG + "/members/" + userID.String()}},
-	"listGrants":        {{path: "/api/v1/grants?user_id=" + userID.String()}, {path: "/api/v1/grants?group_id=" + groupID.String()}},
+	"listGrants":        {{path: "/api/v1/grants?user_id=" + userID.String()}, {path: "/api/v1/grants?group_id=" + groupID.String()}, {path: "/api/v1/grants?workflow_id=" + workflowID.String()}},
 	"giveGrant":         {{method: "POST", path: "/api/v1/grants", body: `{"user_id":"` + userID.String() + `","role":"operator","environments":["live"]}`}},
 	"takeGrant":         {{method: "DELETE", path: "/api/v1/grants/" + grantID.String()}},
 	"listAPIKeys":       {{path: "/api/v1/api-keys"}},

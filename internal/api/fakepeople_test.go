@@ -23,16 +23,18 @@ func fixtureGroup() service.Group {
 
 func fixtureGrant() service.Grant {
 	return service.Grant{
-		ID: grantID, User: userID, Role: "operator", Workflow: workflowID, Environments: 3, CreatedAt: moment0, CreatedBy: "command line",
+		ID: grantID, User: userID, Holder: "Ada", Email: "ada@example.org", Role: "operator", Workflow: workflowID, WorkflowName: "shop/order", Environments: 3, CreatedAt: moment0, CreatedBy: "command line",
 	}
 }
 
-func (f *fake) ListUsers(context.Context, *service.Principal, int, service.Cursor) (*service.Page[service.User], error) {
+func (f *fake) ListUsers(context.Context, *service.Principal, service.ListUsers) (*service.Page[service.User], error) {
 	return or(f, &service.Page[service.User]{Data: []service.User{fixtureUser()}, Cursor: cursor1()})
 }
 
 func (f *fake) GetUser(context.Context, *service.Principal, chargehand.UserID) (service.User, error) {
-	return or(f, fixtureUser())
+	u := fixtureUser()
+	u.Open = &service.OpenAccess{Sessions: 2, PersonalKeys: 1, InvitationEnds: moment0}
+	return or(f, u)
 }
 
 func (f *fake) InviteUser(_ context.Context, _ *service.Principal, r service.InviteUser) (service.User, bool, error) {

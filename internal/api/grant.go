@@ -44,6 +44,14 @@ var (
 	}
 )
 
+var overParameter = &parameter{
+	name: "workflow_id", in: "query", about: "Only grants over this workflow, over its namespace, and over everything. One of user_id, group_id and this is allowed.",
+	schema: huma.Schema{Type: "string", Format: "uuid"}, example: exampleWorkflowID,
+	read: func(c *call, value string) (complaint string) {
+		return badIDUnless(setID(&c.args.over, value))
+	},
+}
+
 func badIDUnless(err error) (complaint string) {
 	if err != nil {
 		return "must be an id, which is a UUID."
@@ -57,9 +65,9 @@ func grantEndpoints() []endpoint {
 		{
 			method: get, path: "/grants", id: "listGrants", tag: tag,
 			summary: "List grants", about: "The roles of users and groups, newest first.",
-			scopes: service.ScopeAdmin, parameters: []*parameter{userParameter, groupParameter, limitParameter, cursorParameter},
+			scopes: service.ScopeAdmin, parameters: []*parameter{userParameter, groupParameter, overParameter, limitParameter, cursorParameter},
 			answers:  []answer{{status: 200, about: "List of grants", view: grantPage{}}},
-			problems: []chargehand.Code{chargehand.CodeUserNotFound, chargehand.CodeGroupNotFound},
+			problems: []chargehand.Code{chargehand.CodeUserNotFound, chargehand.CodeGroupNotFound, chargehand.CodeWorkflowNotFound},
 			serve:    (*call).listGrants,
 		},
 		{
@@ -87,8 +95,17 @@ func grantEndpoints() []endpoint {
 }
 
 func (c *call) listGrants() error {
+	given := 0
+	for _, zero := range []bool{c.args.user.IsZero(), c.args.group.IsZero(), c.args.over.IsZero()} {
+		if !zero {
+			given++
+		}
+	}
+	if given > 1 {
+		return badParameter("user_id", "cannot be combined with group_id and workflow_id. Send one of the three.")
+	}
 	page, err := c.server.service.ListGrants(c.r.Context(), c.principal, service.ListGrants{
-		User: c.args.user, Group: c.args.group, Limit: c.args.limit, After: c.args.after,
+		User: c.args.user, Group: c.args.group, Workflow: c.args.over, Limit: c.args.limit, After: c.args.after,
 	})
 	return showPage(c, page, err, viewGrant)
 }
@@ -107,7 +124,10 @@ func (c *call) takeGrant() error {
 }
 
 func viewGrant(g *service.Grant) grant {
-	v := grant{ID: g.ID, Role: g.Role, Namespace: g.Namespace, Environments: []string{}, CreatedAt: at(g.CreatedAt), CreatedBy: g.CreatedBy}
+	v := grant{
+		ID: g.ID, Holder: g.Holder, Email: g.Email, Role: g.Role, Namespace: g.Namespace, WorkflowName: g.WorkflowName,
+		Environments: []string{}, CreatedAt: at(g.CreatedAt), CreatedBy: g.CreatedBy,
+	}
 	for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
 		if g.Environments.Has(env) {
 			v.Environments = append(v.Environments, env.String())

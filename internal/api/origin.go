@@ -133,6 +133,10 @@ func (c *call) checkOrigin() error {
 	if c.server.entrance.origin.Check(c.r) == nil {
 		return nil
 	}
+	if site := c.r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return chargehand.NewError(chargehand.CodeCrossOrigin, "The browser says that a page of another origin has sent the request (Sec-Fetch-Site: "+quote(site)+
+			"). Only this server's own pages may send it: open the page of this server and do it there. A program leaves the header out.")
+	}
 	return chargehand.NewError(chargehand.CodeCrossOrigin, "The request was sent by a page of another origin ("+quote(c.r.Header.Get("Origin"))+
 		"). If that is this server's own address, --public-url must say so.")
 }

@@ -516,6 +516,13 @@ func drivePeople(t *testing.T, i *installation) {
 	do("listGroups", "GET", "/groups", "", 200)
 	do("deleteGroup", "DELETE", group, "", 204)
 	do("listUsers", "GET", "/users?limit=1", "", 200)
+	if x = do("listUsers", "GET", "/users?q=ADA@example.O&status=active", "", 200); len(x.AnswerJSON["data"].([]any)) != 1 {
+		t.Errorf("found: %s", x.AnswerBody)
+	}
+	if x = do("listUsers", "GET", "/users?status=invited", "", 200); len(x.AnswerJSON["data"].([]any)) != 0 {
+		t.Errorf("invited: %s", x.AnswerBody)
+	}
+	do("listUsers", "GET", "/users?status=gone", "", 400, "invalid_parameter")
 	do("removeUser", "DELETE", ada, "", 204)
 	do("getUser", "GET", ada, "", 404, "user_not_found")
 }

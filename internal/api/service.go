@@ -101,7 +101,7 @@ type Service interface {
 	RevokePersonalKey(ctx context.Context, p *service.Principal, id chargehand.KeyID) error
 
 	RequireFresh(p *service.Principal) error
-	ListUsers(ctx context.Context, p *service.Principal, limit int, after service.Cursor) (*service.Page[service.User], error)
+	ListUsers(ctx context.Context, p *service.Principal, q service.ListUsers) (*service.Page[service.User], error)
 	GetUser(ctx context.Context, p *service.Principal, id chargehand.UserID) (service.User, error)
 	InviteUser(ctx context.Context, p *service.Principal, r service.InviteUser) (service.User, bool, error)
 	PatchUser(ctx context.Context, p *service.Principal, id chargehand.UserID, body value.Value) (service.User, error)

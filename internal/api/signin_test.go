@@ -135,7 +135,10 @@ func TestForgedOrigins(t *testing.T) {
 		"another scheme only": {"Sec-Fetch-Site", "cross-site", "Origin", "https://localhost:8080"},
 	} {
 		t.Log(name)
-		wantProblem(t, serve(signInServer(t, f, ""), browser("127.0.0.1:5", host, headers...)), 403, "cross_origin")
+		p := wantProblem(t, serve(signInServer(t, f, ""), browser("127.0.0.1:5", host, headers...)), 403, "cross_origin")
+		if detail := p["detail"].(string); strings.Contains(detail, "(Sec-Fetch-Site: \""+headers[1]) != (headers[0] == "Sec-Fetch-Site") {
+			t.Errorf("it does not say what is wrong: %s", detail)
+		}
 	}
 	for name, headers := range map[string][]string{
 		"its own page": {"Sec-Fetch-Site", "same-origin", "Origin", "http://localhost:8080"},

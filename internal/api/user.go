@@ -30,13 +30,26 @@ var peopleParameter = &parameter{
 	},
 }
 
+var userStatusParameter = &parameter{
+	name: "status", in: "query", about: "Only users with this status.",
+	schema: huma.Schema{Type: "string", Enum: []any{"invited", "active", "disabled"}}, example: "invited",
+	read: func(c *call, value string) (complaint string) {
+		if !service.IsUserStatus(value) {
+			return "must be invited, active or disabled."
+		}
+		c.args.userStatus = value
+		return ""
+	},
+}
+
 func userEndpoints() []endpoint {
 	const tag = "People"
 	return []endpoint{
 		{
 			method: get, path: "/users", id: "listUsers", tag: tag,
-			summary: "List users", about: "The members of the account, newest first.",
-			scopes: service.ScopeAdmin, parameters: []*parameter{limitParameter, cursorParameter},
+			summary: "List users",
+			about:   "The members of the account, newest first. With q those whose e-mail begins with the text, by the e-mail, and then those whose name does, by the name.",
+			scopes:  service.ScopeAdmin, parameters: []*parameter{peopleParameter, userStatusParameter, limitParameter, cursorParameter},
 			answers: []answer{{status: 200, about: "List of users", view: userPage{}}},
 			serve:   (*call).listUsers,
 		},
@@ -101,7 +114,9 @@ func userEndpoints() []endpoint {
 }
 
 func (c *call) listUsers() error {
-	page, err := c.server.service.ListUsers(c.r.Context(), c.principal, c.args.limit, c.args.after)
+	page, err := c.server.service.ListUsers(c.r.Context(), c.principal, service.ListUsers{
+		Text: c.args.prefix, Status: c.args.userStatus, Limit: c.args.limit, After: c.args.after,
+	})
 	return showPage(c, page, err, viewUser)
 }
 
@@ -162,6 +177,9 @@ func viewUser(u *service.User) user {
 	v := user{
 		ID: u.ID, Email: u.Email, Name: u.Name, Locale: u.Locale, Status: u.Status.String(), Groups: u.Groups, Methods: u.Methods,
 		CreatedAt: at(u.CreatedAt), LastSeenAt: at(u.LastSeenAt),
+	}
+	if u.Open != nil {
+		v.Sessions, v.PersonalKeys, v.InvitationExpiresAt = &u.Open.Sessions, &u.Open.PersonalKeys, at(u.Open.InvitationEnds)
 	}
 	if u.Link != nil {
 		v.Invitation = &oneUseLink{u.Link.URL, at(u.Link.ExpiresAt), u.Link.Mailed}

@@ -331,16 +331,19 @@ type startedBy struct {
 }
 
 type user struct {
-	ID         chargehand.UserID    `json:"id" format:"uuid"`
-	Email      string               `json:"email"`
-	Name       string               `json:"name"`
-	Locale     string               `json:"locale,omitempty"`
-	Status     string               `json:"status" enum:"invited,active,disabled"`
-	Groups     []chargehand.GroupID `json:"groups" format:"uuid" nullable:"false"`
-	Methods    []string             `json:"methods" nullable:"false" doc:"How the user can sign in: password, passkey, or oidc: and the name of an identity provider."`
-	CreatedAt  moment               `json:"created_at"`
-	LastSeenAt moment               `json:"last_seen_at,omitempty"`
-	Invitation *oneUseLink          `json:"invitation,omitempty" doc:"What the user is to open. Shown once, in the answer that makes it."`
+	ID                  chargehand.UserID    `json:"id" format:"uuid"`
+	Email               string               `json:"email"`
+	Name                string               `json:"name"`
+	Locale              string               `json:"locale,omitempty"`
+	Status              string               `json:"status" enum:"invited,active,disabled"`
+	Groups              []chargehand.GroupID `json:"groups" format:"uuid" nullable:"false"`
+	Methods             []string             `json:"methods" nullable:"false" doc:"How the user can sign in: password, passkey, or oidc: and the name of an identity provider."`
+	CreatedAt           moment               `json:"created_at"`
+	LastSeenAt          moment               `json:"last_seen_at,omitempty"`
+	Sessions            *int64               `json:"sessions,omitempty" minimum:"0" doc:"Where the user is signed in at the moment; left out in lists."`
+	PersonalKeys        *int64               `json:"personal_keys,omitempty" minimum:"0" doc:"Personal keys that count; left out in lists."`
+	InvitationExpiresAt moment               `json:"invitation_expires_at,omitempty" doc:"Until then the invitation can be accepted; left out in lists, and if there is none."`
+	Invitation          *oneUseLink          `json:"invitation,omitempty" doc:"What the user is to open. Shown once, in the answer that makes it."`
 }
 
 type oneUseLink struct {
@@ -378,9 +381,12 @@ type grant struct {
 	ID           chargehand.GrantID     `json:"id" format:"uuid"`
 	User         *chargehand.UserID     `json:"user_id,omitempty" format:"uuid" doc:"The user that has the role; left out: a group has it."`
 	Group        *chargehand.GroupID    `json:"group_id,omitempty" format:"uuid" doc:"The group that has the role; left out: a user has it."`
+	Holder       string                 `json:"holder" doc:"The name of the user or group."`
+	Email        string                 `json:"email,omitempty" doc:"The e-mail address of the user; left out: a group has the role."`
 	Role         string                 `json:"role" enum:"participant,viewer,operator,author,publisher,admin" doc:"What the role allows is in the reference of roles."`
 	Namespace    string                 `json:"namespace,omitempty" doc:"The role is over the workflows of this namespace."`
 	Workflow     *chargehand.WorkflowID `json:"workflow_id,omitempty" format:"uuid" doc:"The role is over this workflow. This and namespace left out: everything."`
+	WorkflowName string                 `json:"workflow,omitempty" doc:"The namespace and the name of the workflow, with a slash between them."`
 	Environments []string               `json:"environments" enum:"live,test" nullable:"false" doc:"Where the role counts."`
 	CreatedAt    moment                 `json:"created_at"`
 	CreatedBy    string                 `json:"created_by" doc:"Id of the user or API key that has given it, or a name."`

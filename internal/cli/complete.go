@@ -215,7 +215,7 @@ func completeKeys(ctx context.Context, api *client.Client, _ []string) ([]string
 }
 
 func completeUsers(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
-	page, err := api.ListUsers(ctx, maxPage, "")
+	page, err := api.ListUsers(ctx, client.UserFilter{}, maxPage, "")
 	var words []string
 	for i := range page.Data {
 		words = append(words, page.Data[i].Email+"\t"+printable(page.Data[i].Name))

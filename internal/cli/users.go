@@ -31,14 +31,15 @@ func (c *connection) userRow(known *holders, u *client.User) []string {
 
 func (c *connection) usersList() *cobra.Command {
 	known := newHolders()
-	return newList(c, listing[client.User]{
+	var f client.UserFilter
+	cmd := newList(c, listing[client.User]{
 		use: "list", short: "List the users of the account, newest first", args: exactArgs(0), limit: maxPage,
 		columns: userColumns, key: func(u *client.User) string { return u.ID },
 		row: func(u *client.User) []string { return c.userRow(known, u) },
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.User], error) {
 			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.User], error) {
-				p, err := api.ListUsers(ctx, limit, cursor)
-				if c.tables() {
+				p, err := api.ListUsers(ctx, f, limit, cursor)
+				if err == nil && c.tables() {
 					for i := range p.Data {
 						known.learn(ctx, api, nil, p.Data[i].Groups)
 					}
@@ -47,6 +48,9 @@ func (c *connection) usersList() *cobra.Command {
 			}, nil
 		},
 	})
+	cmd.Flags().StringVar(&f.Text, "search", "", "only users whose e-mail or name begins with this text, by e-mail and then by name")
+	cmd.Flags().StringVar(&f.Status, "status", "", "only users with this status: invited, active or disabled")
+	return cmd
 }
 
 func (c *connection) usersGet() *cobra.Command {
@@ -215,16 +219,13 @@ func findUser(ctx context.Context, api *client.Client, text string) (*client.Use
 	case !email && !isPartOfID(text):
 		return nil, usage("%q is not a user: give an e-mail address, an id, or its last %d digits as tables show them", text, shortIDLength)
 	}
-	if email { // of those who are active, the server finds it at once
-		if people, err := api.FindPeople(ctx, text, maxPage); err == nil {
-			for _, p := range people {
-				if strings.EqualFold(p.Email, text) {
-					return api.GetUser(ctx, p.ID)
-				}
-			}
-		}
+	var f client.UserFilter
+	if email {
+		f.Text = text
 	}
-	rows, _, err := gather(ctx, api.ListUsers, searchedRows, "")
+	rows, _, err := gather(ctx, func(ctx context.Context, limit int, cursor string) (*client.Page[client.User], error) {
+		return api.ListUsers(ctx, f, limit, cursor)
+	}, searchedRows, "")
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +249,7 @@ func newHolders() *holders { return &holders{map[string]string{}, map[string]str
 func (h *holders) learn(ctx context.Context, api *client.Client, users, groups []string) {
 	const listFrom = 4
 	if users = unknown(h.users, users); len(users) >= listFrom {
-		if p, err := api.ListUsers(ctx, maxPage, ""); err == nil {
+		if p, err := api.ListUsers(ctx, client.UserFilter{}, maxPage, ""); err == nil {
 			for i := range p.Data {
 				h.users[p.Data[i].ID] = p.Data[i].Email
 			}

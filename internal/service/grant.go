@@ -19,9 +19,12 @@ type Grant struct {
 	ID           chargehand.GrantID
 	User         chargehand.UserID  // zero: a group has it
 	Group        chargehand.GroupID // zero: a user has it
+	Holder       string             // name of the user or the group
+	Email        string             // of the user; empty: a group has it
 	Role         string
 	Namespace    string                // empty: see Workflow
 	Workflow     chargehand.WorkflowID // this and Namespace unset: everything
+	WorkflowName string                // namespace/name; empty: Workflow is unset
 	Environments store.Environments
 	CreatedAt    time.Time
 	CreatedBy    string // id of a user or key, or a name
@@ -229,25 +232,34 @@ func shownGrant(r *store.Reader, row *store.Grant) (g Grant, err error) {
 		ID: row.ID, Role: row.Role, Namespace: row.Namespace, Workflow: row.Workflow, Environments: row.Environments,
 		CreatedAt: atMs(row.CreatedMs), CreatedBy: row.Creator,
 	}
+	if !row.Workflow.IsZero() { // a deleted one is read, too
+		w, err := r.WorkflowByID(row.Account, row.Workflow)
+		if err == nil {
+			g.WorkflowName = w.Namespace + "/" + w.Name
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return g, err
+		}
+	}
 	if row.Group != 0 {
 		group, err := r.GroupByNo(row.Group)
-		g.Group = group.ID
+		g.Group, g.Holder = group.ID, group.Name
 		return g, err
 	}
 	p, err := r.PersonByNo(row.Person)
-	g.User = p.ID
+	g.User, g.Holder, g.Email = p.ID, p.Name, p.Email
 	return g, err
 }
 
-// ListGrants is the query of a list of grants: of a user, of a group, or all.
+// ListGrants is the query of a list of grants: of a user, of a group, over a workflow, or all.
 type ListGrants struct {
-	User  chargehand.UserID  // zero: any
-	Group chargehand.GroupID // zero: any
-	Limit int
-	After Cursor
+	User     chargehand.UserID     // zero: any
+	Group    chargehand.GroupID    // zero: any
+	Workflow chargehand.WorkflowID // grants over its namespace and over everything are meant too; zero: any
+	Limit    int
+	After    Cursor
 }
 
-// ListGrants lists grants of the account. Codes: user_not_found, group_not_found.
+// ListGrants lists grants of the account. Codes: user_not_found, group_not_found, workflow_not_found.
 func (s *Service) ListGrants(ctx context.Context, p *Principal, q ListGrants) (*Page[Grant], error) {
 	if err := managesPeople(p); err != nil {
 		return nil, err
@@ -267,6 +279,13 @@ func (s *Service) ListGrants(ctx context.Context, p *Principal, q ListGrants) (*
 				return nil, notFoundIs(err, groupNotFound)
 			}
 			filter.Group = g.No
+		}
+		if !q.Workflow.IsZero() {
+			w, err := r.WorkflowByID(p.AccountNo, q.Workflow)
+			if err != nil {
+				return nil, notFoundIs(err, workflowNotFound)
+			}
+			filter.Over = &w
 		}
 		return r.ListGrants(filter)
 	}, func(last *store.Grant) Cursor { return numberCursor(last.No) }, each(shownGrant))

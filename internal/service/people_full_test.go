@@ -71,7 +71,11 @@ func TestLongPeoplePages(t *testing.T) {
 	}
 	lists := map[string]func(limit int, after Cursor) (int, error){
 		"users": func(limit int, after Cursor) (int, error) {
-			page, err := fx.ListUsers(t.Context(), p, limit, after)
+			page, err := fx.ListUsers(t.Context(), p, ListUsers{Limit: limit, After: after})
+			return len(page.Data), err
+		},
+		"users by e-mail": func(limit int, _ Cursor) (int, error) {
+			page, err := fx.ListUsers(t.Context(), p, ListUsers{Text: fmt.Sprintf("user%03d", r.IntN(100)), Status: "active", Limit: limit})
 			return len(page.Data), err
 		},
 		"groups": func(limit int, after Cursor) (int, error) {
@@ -83,7 +87,7 @@ func TestLongPeoplePages(t *testing.T) {
 			return len(found.Users), err
 		},
 	}
-	rows := map[string]int{"users": users, "groups": groups, "people": 1}
+	rows := map[string]int{"users": users, "groups": groups, "people": 1, "users by e-mail": 1}
 	for name, list := range lists {
 		var times pageTimes
 		for i := range pages {

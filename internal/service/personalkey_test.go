@@ -320,7 +320,7 @@ func TestPersonalKeysManagePeopleAsKeysDo(t *testing.T) {
 	m := fx.member("ada", store.Grant{Role: "admin"})
 	token := fx.signIn(m)
 	inTest := fx.must(fx.authenticate(fx.personal(fx.session(token, chargehand.Test), `{"name": "x", "preset": "all"}`).Secret), ScopeAdmin, 0)
-	wantRefusal(t, "users, by a key of test", second(fx.ListUsers(t.Context(), inTest, 10, Cursor{})), chargehand.CodeInsufficientScope)
+	wantRefusal(t, "users, by a key of test", second(fx.ListUsers(t.Context(), inTest, ListUsers{Limit: 10})), chargehand.CodeInsufficientScope)
 	narrow := fx.must(fx.authenticate(fx.personal(fx.session(token, chargehand.Live), `{"name": "x", "scopes": ["admin", "workflows:read", "executions:read", "tasks:read", "workflows:write",
 		"executions:create", "executions:manage"]}`).Secret), ScopeAdmin, 0)
 	bo := fx.member("bo")

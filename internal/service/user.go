@@ -34,8 +34,17 @@ type User struct {
 	Methods    []string // how the person can sign in: password, passkey, oidc:NAME
 	CreatedAt  time.Time
 	LastSeenAt time.Time // zero: never
+	// What ends when the user is disabled, and until when the invitation can be accepted (zero: there is none). Lists leave
+	// them out.
+	Open *OpenAccess
 	// Link is what the person is to open, in the answers that make it: it is not shown again.
 	Link *OneUseLink
+}
+
+// OpenAccess is by what a user acts at the moment.
+type OpenAccess struct {
+	Sessions, PersonalKeys int64     // of the account
+	InvitationEnds         time.Time // zero: there is none
 }
 
 // OneUseLink is an address that can be used once. It is shown once.
@@ -60,6 +69,10 @@ func (p *Principal) creator() string { return p.ActorID() }
 
 func userNotFound() error {
 	return chargehand.NewError(chargehand.CodeUserNotFound, "There is no such user in this account.")
+}
+
+func userOfCursorGone() error {
+	return chargehand.NewError(chargehand.CodeInvalidParameter, "The user with whom the last page ended was removed. Begin the list anew.")
 }
 
 // shownUser is a member as it may be shown.
@@ -108,13 +121,50 @@ func shownUsers(r *store.Reader, account int64, members []store.Member) ([]User,
 	return list, nil
 }
 
-// ListUsers lists the members of the account.
-func (s *Service) ListUsers(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[User], error) {
+// openUser is a member as it may be shown, with its sessions, personal keys and invitation.
+func (s *Service) openUser(r *store.Reader, m *store.Member) (User, error) {
+	u, err := shownUser(r, m)
+	if err != nil {
+		return u, err
+	}
+	sessions, err1 := r.OpenSessions(m.Account, m.Person.No, s.nowMs())
+	keys, err2 := r.PersonalKeysIn(m.Account, m.Person.No, s.nowMs())
+	ends, err3 := r.TicketEnds(m.Account, m.Person.No, store.TicketInvitation, s.nowMs())
+	u.Open = &OpenAccess{Sessions: sessions, PersonalKeys: keys, InvitationEnds: atMs(ends)}
+	return u, errors.Join(err1, err2, err3)
+}
+
+// ListUsers is a query for members of an account.
+type ListUsers struct {
+	Text   string // what the name or the e-mail begins with; empty: anything
+	Status string // invited, active or disabled; empty: any
+	Limit  int
+	After  Cursor
+}
+
+// userStatus is the status of that name; 0: there is none.
+func userStatus(name string) store.MemberStatus {
+	for _, status := range []store.MemberStatus{store.Invited, store.Active, store.Disabled} {
+		if status.String() == name {
+			return status
+		}
+	}
+	return 0
+}
+
+// IsUserStatus reports whether users may have a status of that name.
+func IsUserStatus(name string) bool { return userStatus(name) != 0 }
+
+// ListUsers lists the members of the account. Codes: invalid_parameter (the user of the cursor was removed).
+func (s *Service) ListUsers(ctx context.Context, p *Principal, q ListUsers) (*Page[User], error) {
 	if err := managesPeople(p); err != nil {
 		return nil, err
 	}
-	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Member, error) {
-		return r.ListMembers(p.AccountNo, after.Milli, most)
+	f := store.MemberFilter{Account: p.AccountNo, Prefix: person.Key(strings.TrimSpace(q.Text)), Status: userStatus(q.Status), After: q.After.Milli}
+	return readPage(ctx, s, q.Limit, func(r *store.Reader, most int) ([]store.Member, error) {
+		f.Limit = most
+		rows, err := r.ListMembers(f)
+		return rows, notFoundIs(err, userOfCursorGone)
 	}, func(last *store.Member) Cursor { return numberCursor(last.No) }, func(r *store.Reader, rows []store.Member) ([]User, error) {
 		return shownUsers(r, p.AccountNo, rows)
 	})
@@ -130,7 +180,7 @@ func (s *Service) GetUser(ctx context.Context, p *Principal, id chargehand.UserI
 		if err != nil {
 			return notFoundIs(err, userNotFound)
 		}
-		u, err = shownUser(r, &m)
+		u, err = s.openUser(r, &m)
 		return err
 	})
 	return u, err
@@ -195,7 +245,7 @@ func (s *Service) inviteUser(ctx context.Context, p *Principal, r InviteUser, c 
 		if link.Mailed, err = s.mailLink(tx, p, letter.Invitation, &link, &m); err != nil {
 			return err
 		}
-		if u, err = shownUser(&tx.Reader, &m); err != nil {
+		if u, err = s.openUser(&tx.Reader, &m); err != nil {
 			return err
 		}
 		return c.record(tx, statusCreated, "user", m.Person.ID)
@@ -367,7 +417,7 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 				return err
 			}
 		}
-		u, err = shownUser(&tx.Reader, m)
+		u, err = s.openUser(&tx.Reader, m)
 		return err
 	})
 	return u, err
@@ -524,9 +574,7 @@ func (s *Service) FindPeople(ctx context.Context, p *Principal, text string, lim
 			return err
 		}
 		for i := range users {
-			if users[i].Counts() {
-				found.Users = append(found.Users, FoundUser{users[i].Person.ID, users[i].Person.Name, users[i].Person.Email})
-			}
+			found.Users = append(found.Users, FoundUser{users[i].Person.ID, users[i].Person.Name, users[i].Person.Email})
 		}
 		groups, err := r.SearchGroups(p.AccountNo, key, limit)
 		for _, g := range groups {

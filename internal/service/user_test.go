@@ -72,12 +72,12 @@ func TestNoOneGivesMoreThanTheyHave(t *testing.T) {
 	wantRefusal(t, "a role", third(fx.GiveGrant(t.Context(), narrow, give, nil)), chargehand.CodeInsufficientScope)
 	invite := map[string]any{"email": "x@example.org", "name": "X", "grants": []any{map[string]any{"role": "admin"}}}
 	wantRefusal(t, "an admin", third(fx.InviteUser(t.Context(), narrow, InviteUser{Body: invite})), chargehand.CodeInsufficientScope)
-	if list, err := fx.ListUsers(t.Context(), fx.p, 10, Cursor{}); err != nil || len(list.Data) != 1 {
+	if list, err := fx.ListUsers(t.Context(), fx.p, ListUsers{Limit: 10}); err != nil || len(list.Data) != 1 {
 		t.Errorf("a refused invitation has left %+v, %v", list, err)
 	}
 	wantRefusal(t, "a link", third(fx.ResetUser(t.Context(), narrow, ada.Person.ID, "", nil)), chargehand.CodeInsufficientScope)
 	for what, err := range map[string]error{
-		"list": second(fx.ListUsers(t.Context(), fx.test, 10, Cursor{})), "give": third(fx.GiveGrant(t.Context(), fx.test, give, nil)),
+		"list": second(fx.ListUsers(t.Context(), fx.test, ListUsers{Limit: 10})), "give": third(fx.GiveGrant(t.Context(), fx.test, give, nil)),
 		"groups": second(fx.ListGroups(t.Context(), fx.test, 10, Cursor{})),
 	} {
 		wantRefusal(t, "a key of test: "+what, err, chargehand.CodeInsufficientScope)
@@ -99,9 +99,12 @@ func TestDisabledUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if u, err := fx.GetUser(t.Context(), p, m.Person.ID); err != nil || u.Open.Sessions != 1 || u.Open.PersonalKeys != 0 {
+		t.Errorf("before: %+v, %v", u.Open, err)
+	}
 	for _, status := range []string{"disabled", "disabled", "active"} {
 		u, err := fx.PatchUser(t.Context(), p, m.Person.ID, map[string]any{"status": status})
-		if err != nil || u.Status.String() != status {
+		if err != nil || u.Status.String() != status || u.Open.Sessions != 0 {
 			t.Errorf("%s: %+v, %v", status, u, err)
 		}
 		_, err = fx.AuthenticateSession(t.Context(), token, chargehand.Live)

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chargehand/chargehand"
 )
@@ -69,12 +72,13 @@ func (r *Reader) GrantByID(account int64, id chargehand.GrantID) (Grant, error) 
 	return readOne(r, "read grant", selectGrant+` WHERE r.id = ?1 AND r.account = ?2`, scanGrant, id[:], account)
 }
 
-// GrantFilter selects grants of an account: those of a person, of a group, or all.
+// GrantFilter selects grants of an account: those of a person, of a group, over a workflow, or all.
 type GrantFilter struct {
 	Account int64
-	Person  int64 // 0: any
-	Group   int64 // 0: any; Person is then not looked at
-	Before  int64 // the number of the last one of the page before; 0: first page
+	Person  int64     // 0: any
+	Group   int64     // 0: any; Person is then not looked at
+	Over    *Workflow // over this workflow, its namespace, or everything; nil: any. Person and Group are then not looked at
+	Before  int64     // the number of the last one of the page before; 0: first page
 	Limit   int
 }
 
@@ -85,12 +89,29 @@ func (r *Reader) ListGrants(f GrantFilter) ([]Grant, error) {
 	}
 	query, args := selectGrant+` WHERE r.account = ?1`, []any{f.Account, f.Before, int64(f.Limit)}
 	switch {
+	case f.Over != nil:
+		return r.grantsOver(&f)
 	case f.Group != 0:
 		query, args = query+` AND r.user_group = ?4 AND r.user_group <> 0`, append(args, f.Group)
 	case f.Person != 0:
 		query, args = query+` AND r.person = ?4 AND r.person <> 0`, append(args, f.Person)
 	}
 	return r.grants("list grants", query+` AND r.no < ?2 ORDER BY r.no DESC LIMIT ?3`, args...)
+}
+
+// grantsOver reads a page of the grants over a workflow. Each of the three kinds has an index of its own.
+func (r *Reader) grantsOver(f *GrantFilter) (list []Grant, err error) {
+	const page = ` AND r.no < ?2 ORDER BY r.no DESC LIMIT ?3`
+	args := []any{f.Account, f.Before, int64(f.Limit)}
+	everything, err1 := r.grants("list grants over everything",
+		selectGrant+` WHERE r.account = ?1 AND r.namespace IS NULL AND r.workflow_id IS NULL`+page, args...)
+	namespace, err2 := r.grants("list grants over a namespace",
+		selectGrant+` WHERE r.account = ?1 AND r.namespace = ?4 AND r.namespace IS NOT NULL`+page, append(args, f.Over.Namespace)...)
+	workflow, err3 := r.grants("list grants over a workflow",
+		selectGrant+` WHERE r.account = ?1 AND r.workflow_id = ?4 AND r.workflow_id IS NOT NULL`+page, append(args, f.Over.ID[:])...)
+	list = slices.Concat(everything, namespace, workflow)
+	slices.SortFunc(list, func(a, b Grant) int { return cmp.Compare(b.No, a.No) })
+	return list[:min(len(list), f.Limit)], errors.Join(err1, err2, err3)
 }
 
 // GrantsOf lists up to limit grants of a member of an account and of the groups of that member, in no order.

@@ -134,6 +134,12 @@ func (r *Reader) keys(where string, args ...any) ([]Key, error) {
 	return readAll(r, "list API keys", selectKey+where, scanKey, args...)
 }
 
+// PersonalKeysIn counts the personal keys of a person in one account that are not revoked and end after a time.
+func (r *Reader) PersonalKeysIn(account, person, nowMs int64) (int64, error) {
+	return r.count("count personal keys of an account", `SELECT COUNT(*) FROM api_key WHERE person = ?1 AND person <> 0 AND revoked_ms = 0
+ AND account = ?2 AND expires_ms > ?3`, person, account, nowMs)
+}
+
 // PersonalKeys counts the personal keys of a person, in all accounts, that are not revoked and end after a time.
 func (r *Reader) PersonalKeys(person, nowMs int64) (int64, error) {
 	return r.count("count personal keys", `SELECT COUNT(*) FROM api_key WHERE person = ?1 AND person <> 0 AND revoked_ms = 0 AND expires_ms > ?2`,

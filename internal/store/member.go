@@ -1,6 +1,9 @@
 package store
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/chargehand/chargehand"
 )
 
@@ -99,36 +102,69 @@ func (r *Reader) MembershipsOf(person int64) ([]Member, error) {
 	return r.members("list memberships", selectMember+` WHERE m.person = ?1 ORDER BY m.no`, person)
 }
 
-// ListMembers reads a page of the members of an account, newest first by number, those before the one with that number
-// (0: first page).
-func (r *Reader) ListMembers(account, before int64, limit int) ([]Member, error) {
-	if before == 0 {
-		before = maxSeq
-	}
-	return r.members("list members", selectMember+` WHERE m.account = ?1 AND m.no < ?2 ORDER BY m.no DESC LIMIT ?3`, account, before, int64(limit))
+// MemberFilter selects members of an account.
+type MemberFilter struct {
+	Account int64
+	Prefix  string       // what the e-mail, or the name, begins with in the form that is compared; empty: anything
+	Status  MemberStatus // 0: any. A person who is disabled in all accounts is disabled
+	After   int64        // the number of the last one of the page before; 0: first page
+	Limit   int
 }
 
-// SearchMembers reads up to limit members of an account whose e-mail, or whose name, begins with that text in the form
-// that is compared, those with such an e-mail first. Invited and disabled members are among them. No member is
-// in the list twice.
+// statusIs is a condition of a query, and the argument behind that many others.
+func (f *MemberFilter) statusIs(args []any) (string, []any) {
+	n := strconv.Itoa(len(args) + 1)
+	switch f.Status {
+	case 0:
+		return "", args
+	case Disabled:
+		return ` AND (m.status = ?` + n + ` OR p.disabled_ms <> 0)`, append(args, int64(Disabled))
+	}
+	return ` AND m.status = ?` + n + ` AND p.disabled_ms = 0`, append(args, int64(f.Status))
+}
+
+// ListMembers reads a page of the members of an account: newest first by number; those that a text selects by their
+// e-mail, and then those that it selects by their name. Errors: ErrNotFound (with Prefix, there is no member After).
+func (r *Reader) ListMembers(f MemberFilter) ([]Member, error) {
+	if f.Prefix != "" {
+		return r.searchMembers(f)
+	}
+	if f.After == 0 {
+		f.After = maxSeq
+	}
+	status, args := f.statusIs([]any{f.Account, f.After, int64(f.Limit)})
+	return r.members("list members", selectMember+` WHERE m.account = ?1 AND m.no < ?2`+status+` ORDER BY m.no DESC LIMIT ?3`, args...)
+}
+
+// SearchMembers reads up to limit active members of an account whose e-mail, or whose name, begins with that text in the
+// form that is compared, those with such an e-mail first. No member is in the list twice.
 func (r *Reader) SearchMembers(account int64, prefix string, limit int) ([]Member, error) {
-	list, err := r.members("search members", selectMember+` WHERE m.account = ?1 AND m.email_key >= ?2 AND m.email_key < ?3
- ORDER BY m.email_key LIMIT ?4`, account, prefix, afterPrefix(prefix), int64(limit))
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[int64]bool, len(list))
-	for i := range list {
-		known[list[i].No] = true
-	}
-	more, err := r.members("search members", selectMember+` WHERE m.account = ?1 AND m.name_key >= ?2 AND m.name_key < ?3
- ORDER BY m.name_key, m.no LIMIT ?4`, account, prefix, afterPrefix(prefix), int64(limit))
-	for i := range more {
-		if len(list) < limit && !known[more[i].No] {
-			list = append(list, more[i])
+	return r.searchMembers(MemberFilter{Account: account, Prefix: prefix, Status: Active, Limit: limit})
+}
+
+// searchMembers reads members by their e-mails, in their order, and then by their names those that have no such e-mail.
+func (r *Reader) searchMembers(f MemberFilter) (list []Member, err error) {
+	var last Member
+	if f.After != 0 {
+		if last, err = r.member(selectMember+` WHERE m.no = ?1 AND m.account = ?2`, f.After, f.Account); err != nil {
+			return nil, err
 		}
 	}
-	return list, err
+	byName := f.After != 0 && !strings.HasPrefix(last.Person.EmailKey, f.Prefix)
+	if !byName {
+		status, args := f.statusIs([]any{f.Account, f.Prefix, afterPrefix(f.Prefix), int64(f.Limit), last.Person.EmailKey})
+		list, err = r.members("search members by e-mail", selectMember+` WHERE m.account = ?1 AND m.email_key >= ?2 AND m.email_key < ?3
+ AND m.email_key > ?5`+status+` ORDER BY m.email_key LIMIT ?4`, args...)
+		if err != nil || len(list) == f.Limit {
+			return list, err
+		}
+		last = Member{}
+	}
+	from := max(f.Prefix, last.Person.NameKey)
+	status, args := f.statusIs([]any{f.Account, f.Prefix, afterPrefix(f.Prefix), int64(f.Limit - len(list)), from, last.No})
+	more, err := r.members("search members by name", selectMember+` WHERE m.account = ?1 AND m.name_key >= ?5 AND m.name_key < ?3
+ AND (m.name_key > ?5 OR m.no > ?6) AND (m.email_key < ?2 OR m.email_key >= ?3)`+status+` ORDER BY m.name_key, m.no LIMIT ?4`, args...)
+	return append(list, more...), err
 }
 
 // afterPrefix is greater than every text in UTF-8 that begins with prefix, and no greater than any other that is

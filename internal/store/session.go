@@ -116,6 +116,12 @@ func (r *Reader) SessionByHash(hash []byte) (Session, error) {
 	return s, err
 }
 
+// OpenSessions counts the sessions of a person in an account that have not ended at a time.
+func (r *Reader) OpenSessions(account, person, nowMs int64) (int64, error) {
+	return r.count("count sessions", `SELECT COUNT(*) FROM session WHERE person = ?1 AND revoked_ms = 0 AND account = ?2
+ AND idle_ms > ?3 AND expires_ms > ?3`, person, account, nowMs)
+}
+
 // ListSessions reads a page of the sessions of a person that are not revoked, newest first by number, those before the
 // one with that number (0: first page). Ended ones are among them until they are deleted.
 func (r *Reader) ListSessions(person, before int64, limit int) ([]Session, error) {

@@ -123,6 +123,12 @@ func (r *Reader) TicketByCode(kind TicketKind, code []byte, nowMs int64) (Ticket
 	return r.ticket(selectTicket+` WHERE kind = ?1 AND code = ?2 AND code IS NOT NULL AND expires_ms > ?3`, int64(kind), code, nowMs)
 }
 
+// TicketEnds returns when the last ticket of a kind ends that a person has in an account; 0: there is none at nowMs.
+func (r *Reader) TicketEnds(account, person int64, kind TicketKind, nowMs int64) (int64, error) {
+	return r.count("look for the end of tickets", `SELECT COALESCE(MAX(expires_ms), 0) FROM ticket WHERE person = ?1 AND kind = ?2 AND person <> 0
+ AND account = ?3 AND expires_ms > ?4`, person, int64(kind), account, nowMs)
+}
+
 // CountTickets counts the tickets of a kind that have not expired at nowMs, up to limit.
 func (r *Reader) CountTickets(kind TicketKind, nowMs int64, limit int) (int, error) {
 	n, err := r.count("count tickets", `SELECT COUNT(*) FROM (SELECT expires_ms FROM ticket WHERE kind = ?1 AND expires_ms > ?2 LIMIT ?3) AS open`,

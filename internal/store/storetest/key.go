@@ -142,7 +142,11 @@ func keyPersonal(f *fixture) {
 		})
 		f.view(func(r *store.Reader) (err error) {
 			n, err = r.PersonalKeys(7, startMs)
-			return err
+			here, err1 := r.PersonalKeysIn(1, 7, startMs)
+			there, err2 := r.PersonalKeysIn(2, 7, startMs)
+			same(f, "keys of the accounts", here+there, n)
+			same(f, "keys of the other account", there, 1)
+			return errors.Join(err, err1, err2)
 		})
 		return ids, n
 	}

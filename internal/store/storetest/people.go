@@ -225,13 +225,22 @@ func memberList(f *fixture) {
 			want = append([]int64{m.No}, want...)
 		}
 	}
-	same(f, "members", pages(f, func(r *store.Reader, before int64) (keys []int64, err error) {
-		list, err := r.ListMembers(1, before, 2)
-		for _, m := range list {
-			keys = append(keys, m.No)
-		}
-		return keys, err
-	}), want)
+	invited := f.newMember(1, "invited", store.Invited)
+	here, everywhere := f.newMember(1, "disabled here", store.Disabled), f.newMember(1, "disabled everywhere", store.Active)
+	f.update(func(tx *store.Tx) error { return tx.DisablePerson(everywhere.Person.No, startMs) })
+	list := func(status store.MemberStatus) []int64 {
+		return pages(f, func(r *store.Reader, before int64) (keys []int64, err error) {
+			list, err := r.ListMembers(store.MemberFilter{Account: 1, Status: status, After: before, Limit: 2})
+			for _, m := range list {
+				keys = append(keys, m.No)
+			}
+			return keys, err
+		})
+	}
+	same(f, "members", list(0), append([]int64{everywhere.No, here.No, invited.No}, want...))
+	same(f, "active members", list(store.Active), want)
+	same(f, "invited members", list(store.Invited), []int64{invited.No})
+	same(f, "disabled members", list(store.Disabled), []int64{everywhere.No, here.No})
 }
 
 func memberSearch(f *fixture) {
@@ -260,6 +269,31 @@ func memberSearch(f *fixture) {
 	same(f, "by e-mail", find("ada", 10), []string{"ada", "adam"})
 	same(f, "by name, e-mails first, each once", find("the", 10), []string{"the", "ada", "adam", "ben", "bo"})
 	same(f, "cut", find("the", 3), []string{"the", "ada", "adam"})
+	paged := func(prefix string, status store.MemberStatus) []int64 {
+		return pages(f, func(r *store.Reader, after int64) (keys []int64, err error) {
+			list, err := r.ListMembers(store.MemberFilter{Account: 1, Prefix: prefix, Status: status, After: after, Limit: 2})
+			for _, m := range list {
+				keys = append(keys, m.No)
+			}
+			return keys, err
+		})
+	}
+	var all []int64
+	f.view(func(r *store.Reader) error {
+		list, err := r.SearchMembers(1, "the", 10)
+		for _, m := range list {
+			all = append(all, m.No)
+		}
+		return err
+	})
+	same(f, "page by page, by e-mail and then by name", paged("the", 0), all)
+	same(f, "of a status", paged("the", store.Active), all)
+	same(f, "of another status", len(paged("the", store.Invited)), 0)
+	f.view(func(r *store.Reader) error {
+		_, err := r.ListMembers(store.MemberFilter{Account: 2, Prefix: "the", After: all[0], Limit: 2})
+		missing(f, err)
+		return nil
+	})
 	same(f, "none", find("zoe", 3), nil)
 	same(f, "signs that patterns know", find("%", 3), nil)
 	f.update(func(tx *store.Tx) error {
@@ -466,6 +500,14 @@ func grantList(f *fixture) {
 	same(f, "all", list(store.GrantFilter{}), nos)
 	same(f, "of a group", list(store.GrantFilter{Group: team.No}), []int64{nos[0], nos[3], nos[6]})
 	same(f, "of a person", list(store.GrantFilter{Person: ada}), []int64{nos[2], nos[5], nos[8]})
+
+	order := store.Workflow{ID: chargehand.WorkflowID{7, 1}, Namespace: "shop"}
+	own := f.newGrant(store.Grant{Person: ada, Role: "author", Workflow: order.ID}).No
+	f.newGrant(store.Grant{Person: ada, Role: "author", Workflow: chargehand.WorkflowID{7, 2}})
+	namespace := f.newGrant(store.Grant{Group: team.No, Role: "author", Namespace: "shop"}).No
+	f.newGrant(store.Grant{Person: bo, Role: "author", Namespace: "shopping"})
+	f.newGrant(store.Grant{Account: 2, Person: bo, Role: "author", Namespace: "shop"})
+	same(f, "over a workflow", list(store.GrantFilter{Over: &order}), append([]int64{namespace, own}, nos...))
 }
 
 func grantsOf(f *fixture) {

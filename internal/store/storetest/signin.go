@@ -121,6 +121,12 @@ func sessionsRevoked(f *fixture) {
 		})
 	}
 	same(f, "listed", list(), []int64{all[4].No, all[3].No, all[2].No, all[1].No})
+	f.view(func(r *store.Reader) error {
+		open, err1 := r.OpenSessions(1, 1, startMs)
+		ended, err2 := r.OpenSessions(1, 1, all[1].IdleMs)
+		same(f, "open in the account, and after their end", []int64{open, ended}, []int64{3, 0})
+		return errors.Join(err1, err2)
+	})
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RevokeSession(1, all[0].ID, startMs+2) })
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.RevokeSession(1, other.ID, startMs+2) })
 	revoked := all[0]
@@ -304,6 +310,12 @@ func ticketsDeleted(f *fixture) {
 		open, err1 := r.CountTickets(store.TicketDevice, startMs+10, 10)
 		bounded, err2 := r.CountTickets(store.TicketDevice, startMs, 2)
 		same(f, "open", []int{open, bounded}, []int{2, 2})
+		return errors.Join(err1, err2)
+	})
+	f.view(func(r *store.Reader) error {
+		ends, err1 := r.TicketEnds(0, 1, store.TicketInvitation, startMs)
+		none, err2 := r.TicketEnds(0, 1, store.TicketInvitation, startMs+10)
+		same(f, "when the invitation ends", []int64{ends, none}, []int64{startMs + 10, 0})
 		return errors.Join(err1, err2)
 	})
 	f.update(func(tx *store.Tx) error {

@@ -2100,11 +2100,14 @@ export type components = {
             user_id?: string;
             /** Format: uuid */
             group_id?: string;
+            holder: string;
+            email?: string;
             /** @enum {string} */
             role: "participant" | "viewer" | "operator" | "author" | "publisher" | "admin";
             namespace?: string;
             /** Format: uuid */
             workflow_id?: string;
+            workflow?: string;
             environments: ("live" | "test")[];
             /** Format: date-time */
             created_at: string;
@@ -2873,6 +2876,12 @@ export type components = {
             created_at: string;
             /** Format: date-time */
             last_seen_at?: string;
+            /** Format: int64 */
+            sessions?: number;
+            /** Format: int64 */
+            personal_keys?: number;
+            /** Format: date-time */
+            invitation_expires_at?: string;
             invitation?: components["schemas"]["OneUseLink"];
         };
         UserGroup: {
@@ -4862,6 +4871,8 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
+                q?: string;
+                status?: "invited" | "active" | "disabled";
                 limit?: number;
                 cursor?: string;
             };
@@ -5201,6 +5212,7 @@ export interface operations {
             query?: {
                 user_id?: string;
                 group_id?: string;
+                workflow_id?: string;
                 limit?: number;
                 cursor?: string;
             };

@@ -129,7 +129,9 @@ CREATE TABLE membership (
 CREATE INDEX membership_list ON membership (account, no);
 -- MembershipsOf.
 CREATE INDEX membership_person ON membership (person, no);
--- SearchMembers.
+-- ListMembers of a status.
+CREATE INDEX membership_status ON membership (account, status, no);
+-- ListMembers whose e-mail or name begins with a text.
 CREATE INDEX membership_email ON membership (account, email_key);
 CREATE INDEX membership_name ON membership (account, name_key, no);
 
@@ -177,6 +179,10 @@ CREATE INDEX role_grant_list ON role_grant (account, no);
 CREATE INDEX role_grant_person ON role_grant (person, account, no) WHERE person <> 0;
 -- GrantsOf, ListGrants of a group.
 CREATE INDEX role_grant_group ON role_grant (user_group, no) WHERE user_group <> 0;
+-- ListGrants over a workflow: over everything, its namespace, itself.
+CREATE INDEX role_grant_everything ON role_grant (account, no) WHERE namespace IS NULL AND workflow_id IS NULL;
+CREATE INDEX role_grant_namespace ON role_grant (account, namespace, no) WHERE namespace IS NOT NULL;
+CREATE INDEX role_grant_workflow ON role_grant (workflow_id, no) WHERE workflow_id IS NOT NULL;
 -- HasAdmin.
 CREATE INDEX role_grant_admin ON role_grant (account, no) WHERE role = 'admin';
 
