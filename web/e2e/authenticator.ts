@@ -30,4 +30,9 @@ export class Authenticator {
   async reject(): Promise<void> {
     await this.#session.send("WebAuthn.setUserVerified", { authenticatorId: this.#id, isUserVerified: false });
   }
+
+  /** From now on the person is who they say. */
+  async accept(): Promise<void> {
+    await this.#session.send("WebAuthn.setUserVerified", { authenticatorId: this.#id, isUserVerified: true });
+  }
 }

@@ -158,3 +158,11 @@ export async function start(
   );
   return made.execution_id;
 }
+
+/** Workflows that a text finds, for fields that suggest their names. */
+export const namesQuestion = (text: string) => {
+  const q = text.slice(text.indexOf("/") + 1).trim();
+  return question(["workflows", "names", q], (signal) =>
+    client.GET("/workflows", { params: { query: { limit: 50, ...(q !== "" && { q }) } }, signal }),
+  );
+};

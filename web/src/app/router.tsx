@@ -3,11 +3,13 @@ import type { ComponentType } from "react";
 import { setEnvironment, type Environment } from "../api/environment.ts";
 import { meQuestion } from "../api/me.ts";
 import { spans, type Span } from "../api/overview.ts";
+import { userStatuses, type UserFilter } from "../api/people.ts";
 import { Problem } from "../api/problem.ts";
 import { queries } from "../api/query.ts";
 import { signInAddress } from "../api/session.ts";
 import { settingsQuestion } from "../api/settings.ts";
 import type { WorkflowFilter } from "../api/workflows.ts";
+import { readAuditAddress } from "../parts/audit/address.ts";
 import { readAddress } from "../parts/execution/address.ts";
 import { later } from "../parts/later.tsx";
 import { follow, show } from "../parts/preferences.ts";
@@ -180,6 +182,54 @@ const secret = createRoute({
   component: screen(() => import("../routes/secret.tsx")),
 });
 
+const users = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/users",
+  validateSearch: (search: Record<string, unknown>): UserFilter => {
+    const q = text(search["q"]);
+    const status = userStatuses.find((name) => name === search["status"]);
+    return { ...(q !== undefined && { q }), ...(status !== undefined && { status }) };
+  },
+  component: screen(() => import("../routes/users.tsx")),
+});
+
+const user = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/users/$id",
+  component: screen(() => import("../routes/user.tsx")),
+});
+
+const groups = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/groups",
+  component: screen(() => import("../routes/groups.tsx")),
+});
+
+const group = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/groups/$id",
+  component: screen(() => import("../routes/group.tsx")),
+});
+
+const grants = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/grants",
+  validateSearch: (search: Record<string, unknown>): { workflow?: string } => {
+    const workflow = text(search["workflow"]);
+    return workflow === undefined ? {} : { workflow };
+  },
+  component: screen(() => import("../routes/grants.tsx")),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/audit",
+  validateSearch: readAuditAddress,
+  component: screen(() => import("../routes/audit.tsx")),
+});
+
+const admin = [users, user, groups, group, grants, audit] as const;
+
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
@@ -196,6 +246,7 @@ export const router = createRouter({
     limits,
     secrets,
     secret,
+    ...admin,
   ]),
   defaultPreload: "intent",
   defaultErrorComponent: Wrong,

@@ -1,4 +1,15 @@
-import { IconGauge, IconKey, IconLayoutDashboard, IconListDetails, IconSitemap, IconStack2 } from "@tabler/icons-react";
+import {
+  IconGauge,
+  IconHistory,
+  IconKey,
+  IconLayoutDashboard,
+  IconListDetails,
+  IconShieldCheck,
+  IconSitemap,
+  IconStack2,
+  IconUser,
+  IconUsers,
+} from "@tabler/icons-react";
 import { t } from "../messages/index.ts";
 
 /** The sections of the UI: where the side bar, the palette and the keys lead. */
@@ -35,6 +46,10 @@ export const sections = [
 
 /** Those of admins, below a line of their own. */
 export const adminSections = [
+  { to: "/admin/users", key: "u", icon: IconUser, name: () => t().nav.users, scopes: ["admin"] },
+  { to: "/admin/groups", key: "p", icon: IconUsers, name: () => t().nav.groups, scopes: ["admin"] },
+  { to: "/admin/grants", key: "r", icon: IconShieldCheck, name: () => t().nav.grants, scopes: ["admin"] },
+  { to: "/admin/audit", key: "a", icon: IconHistory, name: () => t().nav.audit, scopes: ["admin"] },
   { to: "/admin/secrets", key: "s", icon: IconKey, name: () => t().nav.secrets, scopes: ["admin"] },
   { to: "/admin/limits", key: "l", icon: IconGauge, name: () => t().nav.limits, scopes: ["admin"] },
 ] as const;

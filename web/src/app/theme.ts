@@ -55,9 +55,9 @@ export const variables: CSSVariablesResolver = () => ({
     "--mantine-color-default-hover": "var(--hover)",
     "--mantine-color-default-color": "var(--ink)",
     "--mantine-color-default-border": "var(--control)",
-    "--mantine-color-error": "var(--error)",
     "--mantine-primary-color-contrast": "var(--on-accent)",
   },
-  light: {},
-  dark: {},
+  // Mantine sets this one for each scheme.
+  light: { "--mantine-color-error": "var(--error)" },
+  dark: { "--mantine-color-error": "var(--error)" },
 });

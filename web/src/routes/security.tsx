@@ -20,6 +20,7 @@ import { AccountTabs } from "../parts/account/Tabs.tsx";
 import { Ask } from "../parts/Ask.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
+import { passkeysWork } from "../parts/passkeys.ts";
 import { When } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 
@@ -36,7 +37,7 @@ export default function Security() {
     await act();
     close();
   };
-  const able = typeof PublicKeyCredential === "function" && !/^[\d.]+$|:/.test(location.hostname);
+  const able = passkeysWork();
   return (
     <Page title={t().nav.security}>
       <AccountTabs />

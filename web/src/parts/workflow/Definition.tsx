@@ -9,6 +9,7 @@ import { workflowTexts } from "../../messages/workflows.ts";
 import { Copy } from "../Copy.tsx";
 import { Failure } from "../Notice.tsx";
 import { Waiting } from "../Waiting.tsx";
+import { save } from "../save.ts";
 
 /** The text of a version of a workflow, with the numbers of its lines. */
 export function Definition({ workflow, version }: { workflow: WorkflowDetail; version: string }) {
@@ -70,10 +71,4 @@ export function Definition({ workflow, version }: { workflow: WorkflowDetail; ve
   );
 }
 
-function download(text: string, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
+const download = (text: string, name: string): void => save(new Blob([text], { type: "text/plain" }), name);

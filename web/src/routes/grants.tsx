@@ -1,0 +1,98 @@
+import { Button, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useCallback, useDeferredValue, useId, useMemo, useState } from "react";
+import { useMay } from "../api/me.ts";
+import { grantsQuestion } from "../api/people.ts";
+import { namesQuestion, workflowPath, workflowQuestion } from "../api/workflows.ts";
+import { t } from "../messages/index.ts";
+import { peopleTexts } from "../messages/people.ts";
+import { More } from "../parts/More.tsx";
+import { Empty, Failure } from "../parts/Notice.tsx";
+import { Page } from "../parts/Page.tsx";
+import { GiveRole } from "../parts/people/GiveRole.tsx";
+import { Grants } from "../parts/people/Grants.tsx";
+import { useRows } from "../parts/rows.ts";
+import { Undo, type Done } from "../parts/Undo.tsx";
+import { Waiting } from "../parts/Waiting.tsx";
+import "../styles/people.css";
+
+const route = getRouteApi("/admin/grants");
+
+/** Who may do what: all roles, or those that reach a workflow. The workflow is in the address. */
+export default function GrantsPage() {
+  const texts = peopleTexts();
+  const { workflow } = route.useSearch();
+  const navigate = useNavigate({ from: "/admin/grants" });
+  const may = useMay();
+  const [giving, setGiving] = useState(false);
+  const [done, setDone] = useState<Done>();
+  const [namespace = "", name = ""] = (workflow ?? "").split("/");
+  const found = useQuery({ ...workflowQuestion(workflowPath(namespace, name)), enabled: workflow !== undefined });
+  const id = found.data?.id;
+  const list = useInfiniteQuery({ ...grantsQuestion(id), enabled: workflow === undefined || id !== undefined });
+  const rows = useMemo(
+    () => list.data?.pages.flatMap((page) => page.data.map((grant) => ({ id: grant.id, grant }))) ?? [],
+    [list.data],
+  );
+  const { refetch } = list;
+  const refresh = useCallback(() => void refetch(), [refetch]);
+  useRows(refresh);
+  const apply = (next: string) => void navigate({ search: next === "" ? {} : { workflow: next } });
+  return (
+    <Page title={texts.grants} actions={may("admin") && <Button onClick={() => setGiving(true)}>{texts.give}</Button>}>
+      <p className="lead">{workflow === undefined ? texts.grantsHelp : texts.grantsOver(workflow)}</p>
+      <Filter key={workflow ?? ""} workflow={workflow ?? ""} apply={apply} />
+      {done && <Undo key={done.text} done={done} close={() => setDone(undefined)} />}
+      {found.error && <Failure error={found.error} />}
+      {list.error && <Failure error={list.error} retry={refresh} />}
+      {(list.isLoading || found.isLoading) && <Waiting />}
+      {rows.length > 0 && <Grants holders name={texts.grants} rows={rows} done={setDone} />}
+      {list.isSuccess && rows.length === 0 && <Empty text={texts.noGrants} />}
+      {list.isSuccess && rows.length > 0 && <More list={list} />}
+      {giving && <GiveRole close={() => setGiving(false)} />}
+    </Page>
+  );
+}
+
+function Filter({ workflow, apply }: { workflow: string; apply: (workflow: string) => void }) {
+  const texts = peopleTexts();
+  const [text, setText] = useState(workflow);
+  const list = useId();
+  const known = useQuery(namesQuestion(useDeferredValue(text))).data?.data ?? [];
+  return (
+    <search>
+      <form
+        className="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply(text.trim());
+        }}
+      >
+        <TextInput
+          className="text"
+          data-search
+          label={texts.overs.workflow}
+          placeholder={texts.workflowHelp}
+          list={list}
+          spellCheck={false}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <datalist id={list}>
+          {known.map((each) => (
+            <option key={each.id} value={`${each.namespace}/${each.name}`} />
+          ))}
+        </datalist>
+        <Button type="submit" variant="default">
+          {t().list.apply}
+        </Button>
+        {workflow !== "" && (
+          <Button variant="subtle" onClick={() => apply("")}>
+            {t().list.clear}
+          </Button>
+        )}
+      </form>
+    </search>
+  );
+}
