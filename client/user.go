@@ -18,7 +18,7 @@ type User struct {
 	Methods             []string    `json:"methods"` // how the user can sign in: password, passkey, oidc:NAME
 	CreatedAt           time.Time   `json:"created_at"`
 	LastSeenAt          *time.Time  `json:"last_seen_at,omitempty"`
-	Sessions            *int64      `json:"sessions,omitempty"`              // where the user is signed in at the moment; nil in lists
+	Sessions            *int64      `json:"sessions,omitempty"`              // open at the moment; nil in lists
 	PersonalKeys        *int64      `json:"personal_keys,omitempty"`         // that count; nil in lists
 	InvitationExpiresAt *time.Time  `json:"invitation_expires_at,omitempty"` // nil in lists
 	Invitation          *OneUseLink `json:"invitation,omitempty"`            // set once, in the answer that makes it

@@ -130,7 +130,7 @@ func readAuditID(to *string, value string) (complaint string) {
 	return ""
 }
 
-// readActor reads who has made a change. Anything else than these three forms names nobody, and would find nothing.
+// readActor reads who has made a change. Anything but these three forms would find nothing.
 func readActor(to *string, value string) (complaint string) {
 	var id chargehand.UserID // keys have ids of the same form
 	switch {

@@ -34,8 +34,7 @@ type User struct {
 	Methods    []string // how the person can sign in: password, passkey, oidc:NAME
 	CreatedAt  time.Time
 	LastSeenAt time.Time // zero: never
-	// What ends when the user is disabled, and until when the invitation can be accepted (zero: there is none). Lists leave
-	// them out.
+	// Open is by what the user acts at the moment. Lists leave it out.
 	Open *OpenAccess
 	// Link is what the person is to open, in the answers that make it: it is not shown again.
 	Link *OneUseLink

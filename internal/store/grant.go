@@ -77,7 +77,7 @@ type GrantFilter struct {
 	Account int64
 	Person  int64     // 0: any
 	Group   int64     // 0: any; Person is then not looked at
-	Over    *Workflow // over this workflow, its namespace, or everything; nil: any. Person and Group are then not looked at
+	Over    *Workflow // over this workflow, its namespace, or everything; nil: any. Then Person and Group are ignored
 	Before  int64     // the number of the last one of the page before; 0: first page
 	Limit   int
 }

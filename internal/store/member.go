@@ -136,8 +136,8 @@ func (r *Reader) ListMembers(f MemberFilter) ([]Member, error) {
 	return r.members("list members", selectMember+` WHERE m.account = ?1 AND m.no < ?2`+status+` ORDER BY m.no DESC LIMIT ?3`, args...)
 }
 
-// SearchMembers reads up to limit active members of an account whose e-mail, or whose name, begins with that text in the
-// form that is compared, those with such an e-mail first. No member is in the list twice.
+// SearchMembers reads up to limit active members of an account whose e-mail, or whose name, begins with that text in
+// the form that is compared, those with such an e-mail first. No member is in the list twice.
 func (r *Reader) SearchMembers(account int64, prefix string, limit int) ([]Member, error) {
 	return r.searchMembers(MemberFilter{Account: account, Prefix: prefix, Status: Active, Limit: limit})
 }

@@ -215,8 +215,8 @@ const grants = createRoute({
   getParentRoute: () => root,
   path: "/admin/grants",
   validateSearch: (search: Record<string, unknown>): { workflow?: string } => {
-    const workflow = text(search["workflow"]);
-    return workflow === undefined ? {} : { workflow };
+    const name = text(search["workflow"]);
+    return name === undefined ? {} : { workflow: name };
   },
   component: screen(() => import("../routes/grants.tsx")),
 });

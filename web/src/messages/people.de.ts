@@ -189,10 +189,10 @@ export const people = {
   leaveHelp:
     "Die Rollen der Gruppe enden für diesen Benutzer innerhalb einer Sekunde. Eigene Rollen und die anderer Gruppen bleiben.",
   left: (name: string, group: string) => `${name} ist nicht mehr in ${group}.`,
-  putBack: "Wieder aufnehmen",
+  rejoin: "Wieder aufnehmen",
 
   pickHelp: "Den Anfang eines Namens oder einer E-Mail eingeben. Gefunden werden aktive Benutzer.",
   pickAnyHelp: "Den Anfang eines Namens oder einer E-Mail eingeben. Gefunden werden aktive Benutzer und Gruppen.",
-  nobody: (text: string) => `Mit ${text} ist niemand zu finden.`,
+  noMatch: (text: string) => `Mit ${text} ist niemand zu finden.`,
   another: "Andere Wahl",
 } satisfies typeof english;

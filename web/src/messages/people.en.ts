@@ -13,7 +13,7 @@ const all = (...parts: [number, (n: number) => string][]): string =>
 export const people = {
   users: "Users",
   user: "User",
-  usersHelp: "Everybody who can sign in to this account, the newest first.",
+  usersHelp: "All users of this account, the newest first.",
   openInvitations:
     "Who is invited and has not come yet. An invitation lasts 72 hours; another one can be sent at any time.",
   noUsers: "No users match.",
@@ -103,7 +103,7 @@ export const people = {
   grantsHelp: "Who may do what: every role that a user or a group has, the newest first.",
   grantsOver: (workflow: string) =>
     `Who may do what with ${workflow}: roles over it, over its namespace, and over everything.`,
-  noGrants: "Nobody has a role.",
+  noGrants: "There is no role yet.",
   rolesTitle: "Roles",
   noRoles: "This user has no role: the user can sign in, and sees nothing.",
   noGroupRoles: "This group has no role: being in it allows nothing.",
@@ -143,7 +143,7 @@ export const people = {
   take: "Take away",
   takeTitle: (role: string, over: string, holder: string) => `Take away ${role} over ${over} from ${holder}`,
   takeHelp: "It counts within a second, also in open sessions. What other roles and groups allow stays.",
-  takeGroupHelp: "It counts within a second for everybody in the group. What they have by other roles stays.",
+  takeGroupHelp: "It counts within a second for all members of the group. What they have by other roles stays.",
   taken: (role: string, holder: string) => `${role} was taken away from ${holder}.`,
   giveAgain: "Give it again",
 
@@ -155,7 +155,7 @@ export const people = {
   makeGroupButton: "Make the group",
   groupNameHelp: "Such as Finance. Each name is there once.",
   members: "Members",
-  noMembers: "Nobody is in this group.",
+  noMembers: "This group has no members.",
   source: "Comes from",
   madeHere: "made here",
   from: (source: string) => source.replace("oidc:", "identity provider "),
@@ -182,10 +182,10 @@ export const people = {
   leaveTitle: (name: string, group: string) => `Take out ${name} from ${group}`,
   leaveHelp: "The roles of the group end for this user within a second. Own roles and those of other groups stay.",
   left: (name: string, group: string) => `${name} was taken out of ${group}.`,
-  putBack: "Put back",
+  rejoin: "Add again",
 
   pickHelp: "Type the beginning of a name or an e-mail. Only active users are found.",
   pickAnyHelp: "Type the beginning of a name or an e-mail. Active users and groups are found.",
-  nobody: (text: string) => `Nobody is found by ${text}.`,
+  noMatch: (text: string) => `No name begins with ${text}.`,
   another: "Choose another",
 };

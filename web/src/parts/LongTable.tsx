@@ -13,14 +13,14 @@ export function LongTable<T extends { id: string }>({
   className = "",
   columns,
   rows,
-  row,
+  renderRow,
 }: {
   name: string;
   className?: string;
   columns: readonly string[];
   rows: readonly T[];
   /** The rows of an item, of which the first has this index in the table. */
-  row: (item: T, index: number) => ReactNode;
+  renderRow: (item: T, index: number) => ReactNode;
 }) {
   const table = useRef<HTMLTableElement>(null);
   const [top, setTop] = useState(0);
@@ -61,7 +61,7 @@ export function LongTable<T extends { id: string }>({
         return (
           item !== undefined && (
             <tbody key={item.id} ref={long ? virtual.measureElement : null} data-index={index}>
-              {row(item, index + 2)}
+              {renderRow(item, index + 2)}
             </tbody>
           )
         );
@@ -71,7 +71,7 @@ export function LongTable<T extends { id: string }>({
   );
 }
 
-/** What stands in the place of rows that are not seen. */
+/** A row as high as those that are not seen. */
 function Gap({ height, columns }: { height: number; columns: number }) {
   if (height <= 0) {
     return null;
@@ -79,7 +79,9 @@ function Gap({ height, columns }: { height: number; columns: number }) {
   return (
     <tbody className="gap" aria-hidden>
       <tr>
-        <td colSpan={columns} style={{ height }} />
+        <td colSpan={columns} style={{ height }}>
+          {""}
+        </td>
       </tr>
     </tbody>
   );

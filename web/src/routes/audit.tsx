@@ -78,7 +78,7 @@ function Table({
       className="audit"
       columns={[texts.at, texts.filters.actor, texts.filters.action, texts.filters.target, texts.address]}
       rows={rows}
-      row={(entry, index) => (
+      renderRow={(entry, index) => (
         <Entry
           entry={entry}
           index={index}

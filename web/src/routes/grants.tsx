@@ -81,7 +81,7 @@ function Filter({ workflow, apply }: { workflow: string; apply: (workflow: strin
         />
         <datalist id={list}>
           {known.map((each) => (
-            <option key={each.id} value={`${each.namespace}/${each.name}`} />
+            <option key={each.id}>{`${each.namespace}/${each.name}`}</option>
           ))}
         </datalist>
         <Button type="submit" variant="default">

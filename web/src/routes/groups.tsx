@@ -49,7 +49,7 @@ function Table({ rows, refresh }: { rows: readonly Group[]; refresh: () => void 
       name={texts.groups}
       columns={[texts.name, texts.members, texts.source, texts.since]}
       rows={rows}
-      row={(group, index) => (
+      renderRow={(group, index) => (
         <tr aria-rowindex={index} aria-current={group.id === current || undefined}>
           <td>
             <Link

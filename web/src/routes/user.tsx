@@ -183,7 +183,7 @@ function Groups({
             setLeaving(undefined);
             done({
               text: texts.left(user.name, leaving.name),
-              button: texts.putBack,
+              button: texts.rejoin,
               undo: () => joinGroup(leaving.id, user.id),
             });
           }}

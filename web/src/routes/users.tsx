@@ -67,7 +67,7 @@ function Table({ rows, refresh }: { rows: readonly User[]; refresh: () => void }
       name={texts.users}
       columns={[texts.name, texts.status, texts.methods, texts.groups, texts.seen]}
       rows={rows}
-      row={(user, index) => (
+      renderRow={(user, index) => (
         <Row user={user} index={index} current={user.id === current} choose={() => choose(user.id)} />
       )}
     />
@@ -79,12 +79,7 @@ function Row({ user, index, current, choose }: { user: User; index: number; curr
   return (
     <tr aria-rowindex={index} aria-current={current || undefined}>
       <td>
-        <span className="stacked">
-          <Link className="main" to="/admin/users/$id" params={{ id: user.id }} data-row={user.id} onFocus={choose}>
-            {user.name}
-          </Link>
-          <span className="meta">{user.email}</span>
-        </span>
+        <Name user={user} choose={choose} />
       </td>
       <td>
         {user.status === "active" ? (
@@ -103,5 +98,16 @@ function Row({ user, index, current, choose }: { user: User; index: number; curr
         )}
       </td>
     </tr>
+  );
+}
+
+function Name({ user, choose }: { user: User; choose: () => void }) {
+  return (
+    <span className="stacked">
+      <Link className="main" to="/admin/users/$id" params={{ id: user.id }} data-row={user.id} onFocus={choose}>
+        {user.name}
+      </Link>
+      <span className="meta">{user.email}</span>
+    </span>
   );
 }

@@ -213,5 +213,5 @@ function Value({ name, value }: { name: string; value: unknown }) {
   if (Array.isArray(value)) {
     return <code>{formatList(value.map(String))}</code>;
   }
-  return <code>{typeof value === "object" ? JSON.stringify(value) : String(value as string | number | boolean)}</code>;
+  return <code>{typeof value === "string" ? value : JSON.stringify(value)}</code>;
 }

@@ -23,7 +23,7 @@ export function AuditFilterBar({ filter, apply }: { filter: AuditFilter; apply: 
       }
     }
     for (const name of ["after", "before"] as const) {
-      // A time that was not touched stays as exact as the address has it.
+      // A time that has not been changed stays as exact as the address has it.
       const kept = filter[name];
       const value = kept !== undefined && localTime(kept) === typed[name] ? kept : typed[name];
       if (value !== "") {

@@ -5,7 +5,7 @@ import { Ask } from "../Ask.tsx";
 import { Picker, type Picked } from "./Picker.tsx";
 import { firstRole, readRole, RoleFields } from "./RoleFields.tsx";
 
-/** Gives a role to a user or a group, who may be chosen here. */
+/** Gives a role to a user or a group. Without one, the person chooses it here. */
 export function GiveRole({ to, close }: { to?: Picked; close: () => void }) {
   const texts = peopleTexts();
   const [once] = useState(() => crypto.randomUUID());

@@ -78,7 +78,7 @@ export function Grants({
           t().list.actions,
         ]}
         rows={rows}
-        row={({ grant, by }, index) => (
+        renderRow={({ grant, by }, index) => (
           <tr aria-rowindex={index}>
             {holders && (
               <td>

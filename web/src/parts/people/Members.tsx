@@ -42,7 +42,7 @@ export function Members({
           name={texts.members}
           columns={[texts.name, texts.email, ...(ours ? [t().list.actions] : [])]}
           rows={rows}
-          row={(user, index) => (
+          renderRow={(user, index) => (
             <tr aria-rowindex={index}>
               <td>
                 <Link className="main" to="/admin/users/$id" params={{ id: user.id }} data-row={user.id}>
@@ -78,7 +78,7 @@ export function Members({
             setLeaving(undefined);
             done({
               text: texts.left(leaving.name, group.name),
-              button: texts.putBack,
+              button: texts.rejoin,
               undo: () => joinGroup(group.id, leaving.id),
             });
           }}

@@ -55,7 +55,7 @@ export function Picker({
       event.preventDefault();
       setChosen((chosen + step + options.length) % Math.max(1, options.length));
     } else if (event.key === "Enter") {
-      event.preventDefault(); // nobody is chosen yet, so that the form cannot be sent
+      event.preventDefault(); // it chooses, and does not send the form
       pick(options[chosen]);
     }
   };
@@ -98,7 +98,7 @@ export function Picker({
         ))}
       </div>
       <p role="status" className="meta">
-        {open && options.length === 0 && texts.nobody(wanted)}
+        {open && options.length === 0 && texts.noMatch(wanted)}
       </p>
     </div>
   );

@@ -130,7 +130,7 @@ function Scope({
       />
       <datalist id={list}>
         {[...options].map((name) => (
-          <option key={name} value={name} />
+          <option key={name}>{name}</option>
         ))}
       </datalist>
     </>
