@@ -13,7 +13,6 @@ import { AccountMenu } from "./AccountMenu.tsx";
 import { useKeys } from "./keys.ts";
 import { adminSections, sections, type Section } from "./sections.ts";
 import { later } from "../parts/later.tsx";
-import { adminSections, sections, type Section } from "./sections.ts";
 
 const Palette = later(() => import("./Palette.tsx"));
 const KeyHelp = later(() => import("./KeyHelp.tsx"));

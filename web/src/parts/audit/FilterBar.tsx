@@ -3,7 +3,8 @@ import { useState } from "react";
 import { auditFields, type AuditFilter } from "../../api/audit.ts";
 import { t } from "../../messages/index.ts";
 import { auditTexts } from "../../messages/audit.ts";
-import { localTime } from "./address.ts";
+import { fromClock } from "../../messages/zone.ts";
+import { fieldTime } from "./address.ts";
 
 /** The filter of the audit log. Another filter is another bar (key). */
 export function AuditFilterBar({ filter, apply }: { filter: AuditFilter; apply: (filter: AuditFilter) => void }) {
@@ -11,8 +12,8 @@ export function AuditFilterBar({ filter, apply }: { filter: AuditFilter; apply: 
   const [typed, setTyped] = useState({
     actor: filter.actor ?? "",
     target: filter.target ?? "",
-    after: localTime(filter.after),
-    before: localTime(filter.before),
+    after: fieldTime(filter.after),
+    before: fieldTime(filter.before),
   });
   const send = (action: string) => {
     const next: AuditFilter = action === "" ? {} : { action };
@@ -25,9 +26,9 @@ export function AuditFilterBar({ filter, apply }: { filter: AuditFilter; apply: 
     for (const name of ["after", "before"] as const) {
       // A time that has not been changed stays as exact as the address has it.
       const kept = filter[name];
-      const value = kept !== undefined && localTime(kept) === typed[name] ? kept : typed[name];
+      const value = kept !== undefined && fieldTime(kept) === typed[name] ? kept : typed[name];
       if (value !== "") {
-        next[name] = new Date(value).toISOString();
+        next[name] = (value === kept ? new Date(value) : fromClock(value)).toISOString();
       }
     }
     apply(next);

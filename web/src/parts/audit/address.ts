@@ -1,4 +1,5 @@
 import { auditFields, type AuditFilter } from "../../api/audit.ts";
+import { toClock } from "../../messages/zone.ts";
 
 /** What the page of the audit log shows, as its address says it: the filter, and the entry that is open. */
 export interface AuditAddress extends AuditFilter {
@@ -16,14 +17,8 @@ export function readAuditAddress(search: Record<string, unknown>): AuditAddress 
   return address;
 }
 
-const two = (n: number) => String(n).padStart(2, "0");
-
-/** A time of the address as a field for local times has it; empty: it is none. */
-export function localTime(value: string | undefined): string {
+/** A time of the address as a field for times has it, in the time zone of the person; empty: it is none. */
+export function fieldTime(value: string | undefined): string {
   const at = new Date(value ?? "");
-  if (Number.isNaN(at.getTime())) {
-    return "";
-  }
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
+  return Number.isNaN(at.getTime()) ? "" : toClock(at).slice(0, "2026-01-31T09:30".length);
 }
