@@ -69,12 +69,12 @@ export class Hand {
   async #reach(target: Locator): Promise<void> {
     await expect(target).toBeVisible();
     for (let stops = 0; stops < 150; stops++) {
-      if (await target.evaluate((element) => element === document.activeElement)) {
-        await expectVisibleFocus(this.#page);
+      const { reached, wrong } = await target.evaluate(focused);
+      expect(stops === 0 && !reached ? "" : wrong, "the focus can be seen").toBe("");
+      if (reached) {
         return;
       }
       await this.#page.keyboard.press(stops < 50 ? "Tab" : "Shift+Tab");
-      await expectVisibleFocus(this.#page);
     }
     throw new Error(`Tab does not reach ${target.toString()}`);
   }
@@ -82,20 +82,24 @@ export class Hand {
 
 /** What has the focus is inside the window, with an outline of two pixels or more. */
 export async function expectVisibleFocus(page: Page): Promise<void> {
-  const wrong = await page.evaluate(() => {
-    const element = document.activeElement;
-    if (!element || element === document.body) {
-      return ""; // the browser itself has it
-    }
-    const style = getComputedStyle(element);
-    const box = element.getBoundingClientRect();
-    if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) {
-      return `no outline around ${element.outerHTML}`;
-    }
-    if (box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth || box.width === 0) {
-      return `outside of the window: ${element.outerHTML}`;
-    }
-    return "";
-  });
+  const { wrong } = await page.locator("html").evaluate(focused);
   expect(wrong, "the focus can be seen").toBe("");
+}
+
+/** In the page: whether an element has the focus, and what is wrong with how that is seen of the one that has it. */
+function focused(wanted: Element): { reached: boolean; wrong: string } {
+  const element = document.activeElement;
+  const reached = wanted === element;
+  if (!element || element === document.body) {
+    return { reached, wrong: "" }; // the browser itself has it
+  }
+  const style = getComputedStyle(element);
+  const box = element.getBoundingClientRect();
+  if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) {
+    return { reached, wrong: `no outline around ${element.outerHTML}` };
+  }
+  if (box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth || box.width === 0) {
+    return { reached, wrong: `outside of the window: ${element.outerHTML}` };
+  }
+  return { reached, wrong: "" };
 }
