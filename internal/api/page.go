@@ -36,7 +36,7 @@ func pageEndpoints() []endpoint {
 		return e
 	}
 	return append(uiEndpoints(), []endpoint{
-		{method: get, path: "/", id: "GET /", browsed: true, page: true, serve: (*call).rootPage},
+		{method: get, path: "/", id: "GET /", browsed: true, page: true, lenient: true, serve: (*call).rootPage},
 		one(get, "/setup", func(c *call) error { return c.showForm(setupPage(nil)) }), one(post, "/setup", (*call).postSetup),
 		signIn(one(get, "/sign-in", (*call).signInPage)), signIn(one(post, "/sign-in", (*call).postSignIn)),
 		one(get, "/invitation", func(c *call) error { return c.showForm(invitationPage(nil)) }), one(post, "/invitation", (*call).postInvitation),

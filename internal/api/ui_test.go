@@ -38,7 +38,7 @@ var signedIn = []string{"Accept", "text/html,*/*;q=0.8", "Cookie", "chargehand-8
 
 func TestUIPages(t *testing.T) {
 	s := withUI(t, signInServer(t, &fakeSignIn{}, ""))
-	for _, path := range []string{"/", "/executions", "/executions?filter=state:error", "/executions/019c13f3-1d40-7b0e-8a3c-2f6d9e4b5a21", "/nothing/here"} {
+	for _, path := range []string{"/", "/?span=7d&env=test", "/executions", "/executions?filter=state:error", "/executions/019c13f3-1d40-7b0e-8a3c-2f6d9e4b5a21", "/nothing/here"} {
 		a := serve(s, visit(path, append(signedIn, "Accept-Language", "de")...))
 		if a.status != 200 || !strings.Contains(string(a.body), `id="root"`) || !strings.Contains(string(a.body), `lang="de"`) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

@@ -34,7 +34,7 @@ interface Row {
 
 /** All pages, by their routes. A route of src/app/router.tsx that is not here fails a test. */
 const pages: Record<string, Row> = {
-  "/": { address: () => "/", shows: (page) => page.getByText(/^As of/) },
+  "/": { address: () => "/?span=7d", shows: (page) => page.getByText(/^As of/) },
   "/executions": {
     address: () => `/executions?filter=workflow:${made.workflow}`,
     shows: (page) => page.getByRole("link", { name: made.workflow }),
