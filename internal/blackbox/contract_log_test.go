@@ -94,3 +94,59 @@ do:
 		t.Error("executions log -f does not end")
 	}
 }
+
+// TestContractWithdrawnStep: a process that lost its race is stopped while the execution continues, and the log says so.
+// Temporal tells a worker of a withdrawal in answer to a heartbeat, so it takes some seconds there.
+func TestContractWithdrawnStep(t *testing.T) {
+	t.Parallel()
+	s := start(t, "--allow-run", "shell")
+	flow := deploy(t, s, `do:
+- race:
+    fork:
+      compete: true
+      branches:
+      - slow: {run: {shell: {command: 'while :; do echo tick; sleep 0.2; done'}}}
+      - quick: {listen: {to: {one: {with: {type: withdrawn.quick}}}}}
+- after: {listen: {to: {one: {with: {type: withdrawn.after}}}}}
+`)
+	path := begin(t, s, flow, "{}")
+	id := path[strings.LastIndex(path, "/")+1:]
+	api := client.New(s.URL, s.Key)
+	var lines []client.LogLine
+	read := func() bool {
+		page, err := api.Log(t.Context(), flow, id, client.LogFilter{After: int64(len(lines)), Wait: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, page.Lines...)
+		return page.Complete && len(page.Lines) == 0
+	}
+	const ticks = 12 // the first heartbeat has been then
+	eventually(t, "the process runs", func() bool { read(); return len(lines) >= ticks })
+	publish := func(kind string) {
+		event := fmt.Sprintf(`{"specversion":"1.0","id":%[1]q,"source":"/withdrawn","type":"withdrawn.%[1]s"}`, kind)
+		wantStatus(t, s.Do(t, "POST", "/events", event, "Content-Type", "application/cloudevents+json"), 202)
+	}
+	publish("quick")
+	stopped := func() bool {
+		read()
+		return slices.ContainsFunc(lines, func(l client.LogLine) bool { return strings.HasPrefix(l.Text, "shell, attempt 1: stopped after") })
+	}
+	eventually(t, "the process is stopped", stopped)
+	var lost time.Time
+	for _, entry := range walk(t, s, path+"/timeline", 100) {
+		if entry["name"] == "slow" {
+			lost, _ = time.Parse(time.RFC3339, text(entry["finished_at"]))
+		}
+	}
+	const soon = 30 * time.Second // heartbeats are 5 s apart
+	if last := lines[len(lines)-1]; lost.IsZero() || last.At.Sub(lost) > soon {
+		t.Errorf("the process lost at %s and was stopped %s later: %q", lost, last.At.Sub(lost), last.Text)
+	} else {
+		t.Logf("%s after it lost: %q", last.At.Sub(lost), last.Text)
+	}
+	publish("after")
+	if e := finish(t, s, path); e["status"] != "finished" {
+		t.Errorf("%v", e)
+	}
+}

@@ -32,6 +32,12 @@ type startOptions struct {
 
 // labels reads the labels of a start, ordered by name; nil if absent.
 func (f *fields) labels(name string) []store.Label {
+	if _, ok := f.values[name]; !ok {
+		return nil
+	}
+	if !f.has(name) {
+		return nil
+	}
 	given := f.object(name)
 	if len(given) > maxLabels {
 		f.fail(name, "too_many", "There may be at most "+strconv.Itoa(maxLabels)+" labels, not "+strconv.Itoa(len(given))+".")
