@@ -15,6 +15,7 @@ var flowDefinitions = []definition{
 	on(`the workflow is executed without input`, func(s *scenario, _ []string) error { return s.executeWithoutInput() }),
 	on(`a start should be refused with '([a-z_]+)' at '([^']*)'`, func(s *scenario, a []string) error { return s.startRefused(a[0], a[1]) }),
 	on(`(\S+) has run (\d+) times?`, func(s *scenario, a []string) error { return s.awaitRuns(a[0], a[1]) }),
+	on(`attempt (\d+) of '([^']+)' waits in 'PT(\d+)M'`, func(s *scenario, a []string) error { return s.awaitAttempt(a[0], a[1], a[2]) }),
 	on(`(\S+) should stand at '([^']+)'`, func(s *scenario, a []string) error { return s.standsAt(a[0], a[1]) }),
 	on(`nothing that is shown should contain '([^']+)'`, func(s *scenario, a []string) error { return s.hides(a[0]) }),
 	on(`an execution of '([^']+)' should (complete|fault|cancel)`, func(s *scenario, a []string) error { return s.executionOf(a[0], a[1], "") }),
@@ -53,6 +54,31 @@ func (s *scenario) startRefused(code, pointer string) error {
 		}
 	}
 	return fmt.Errorf("start: %d %s", a.Status, a.Body)
+}
+
+// awaitAttempt waits until the execution shows that an attempt of a task is delayed.
+func (s *scenario) awaitAttempt(number, reference, minutes string) error {
+	for deadline := time.Now().Add(stepTimeout); ; {
+		a, err := s.host.Try(http.MethodGet, s.path(), "")
+		if err != nil {
+			return err
+		}
+		e := a.Object()
+		attempting, _ := e["attempting"].(map[string]any)
+		waiting, _ := e["waiting_for"].(map[string]any)
+		next, _ := attempting["next_at"].(string)
+		at, _ := time.Parse(time.RFC3339, next)
+		delay, _ := strconv.Atoi(minutes)
+		left := time.Until(at)
+		if fmt.Sprint(attempting["attempt"]) == number && attempting["reference"] == reference && waiting["kind"] == "retry" &&
+			waiting["until"] == next && left > 0 && left <= time.Duration(delay)*time.Minute {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("attempt %s of %s does not show: %s", number, reference, a.Body)
+		}
+		time.Sleep(5 * time.Millisecond) // the row has no other signal from outside
+	}
 }
 
 // awaitRuns waits until a task has started that often.

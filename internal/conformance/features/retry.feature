@@ -336,6 +336,7 @@ Feature: Retries
     """
     When the workflow is started
     And fail has run 1 time
+    And attempt 2 of '/do/0/guarded' waits in 'PT20M'
     And the execution is cancelled
     And the workflow has ended
     Then the workflow should cancel
