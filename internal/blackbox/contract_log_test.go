@@ -95,7 +95,7 @@ do:
 	}
 }
 
-// TestContractWithdrawnStep: a process that lost its race is stopped while the execution continues, and its log says so.
+// TestContractWithdrawnStep: a process that lost its race is stopped while the execution continues, as its log says.
 // Temporal tells a worker of a withdrawal in answer to a heartbeat, so it takes some seconds there.
 func TestContractWithdrawnStep(t *testing.T) {
 	t.Parallel()
