@@ -124,6 +124,7 @@ function EnvironmentSwitch() {
           key={name}
           to={section}
           search={name === "test" ? { env: "test" } : { env: undefined }}
+          activeOptions={{ explicitUndefined: true }}
           activeProps={{}}
           aria-current={env === name ? "true" : undefined}
         >

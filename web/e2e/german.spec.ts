@@ -1,0 +1,62 @@
+import { expect, test } from "./harness.ts";
+import { sideways, violations } from "./inspect.ts";
+import { someone } from "./people.ts";
+import { apply, run } from "./workflows.ts";
+
+test("the whole UI in German, dark and without motion asks no other server, and axe finds nothing", async ({
+  page,
+  admin,
+  signIn,
+  inspect,
+}) => {
+  const workflow = await apply(admin, [{ refuse: { raise: { error: { type: "https://e.com/no", status: 422 } } } }]);
+  const execution = await run(admin, workflow);
+  const path = `/workflows/${workflow.id}/batch?wait=30s`;
+  const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 1 }] });
+  const person = someone("Käthe Paulus");
+  await admin.admit(person, [{ role: "admin" }]);
+  await signIn(person);
+  await page.goto("/account");
+  await page.getByLabel("Colours").selectOption("dark");
+  await page.getByLabel("Language").selectOption("de");
+  await expect(page.getByRole("heading", { name: "Einstellungen" })).toBeVisible();
+  await expect(page.getByText("Gespeichert", { exact: true })).toBeVisible();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+
+  const walk: [name: string, address: string, heading: string | RegExp][] = [
+    ["overview", "/", "Übersicht"],
+    ["executions", "/executions", "Ausführungen"],
+    ["execution", `/executions/${execution}`, /^Ausführung/],
+    ["workflows", "/workflows", "Workflows"],
+    ["definition", `/workflows/${workflow.name}?tab=definition`, workflow.name],
+    ["run", `/workflows/${workflow.name}?tab=run`, workflow.name],
+    ["api", `/workflows/${workflow.name}?tab=api`, workflow.name],
+    ["batches", "/batches", "Stapel"],
+    ["batch", `/batches/${batch.id}`, /^Stapel/],
+    ["settings", "/account", "Einstellungen"],
+    ["security", "/account/security", "Anmeldung und Sitzungen"],
+    ["api-keys", "/account/api-keys", "API-Schlüssel"],
+    ["secrets", "/admin/secrets", "Geheimnisse"],
+    ["limits", "/admin/limits", "Grenzen"],
+  ];
+  for (const [name, address, heading] of walk) {
+    await test.step(address, async () => {
+      await page.goto(address);
+      const title = page.getByRole("heading", { level: 1 });
+      await (typeof heading === "string" ? expect(title).toContainText(heading) : expect(title).toHaveText(heading));
+      await expect(page.getByRole("status", { name: "Wird geladen" })).toHaveCount(0);
+      await expect(page.locator("html")).toHaveAttribute("lang", "de");
+      await expect(page.locator("html")).toHaveAttribute("data-scheme", "dark");
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await sideways(page), `how much wider the page is than ${width} pixels`).toBe(0);
+      }
+      await page.setViewportSize({ width: 1280, height: 800 });
+      expect(await violations(page)).toEqual([]);
+    });
+    if (process.env["CHARGEHAND_FULL"]) {
+      await inspect(`german-${name}`);
+      await page.emulateMedia({ reducedMotion: "reduce" });
+    }
+  }
+});
