@@ -81,7 +81,11 @@ test("a person makes a key, uses it as the page says, and revokes it", async ({
   await expect(row).toContainText("Only for 127.0.0.0/8");
 
   // Rotated without a grace, the key before is refused at once.
-  const [[curl = "", curlArgs = []] = []] = commands;
+  const [first] = commands;
+  if (first === undefined) {
+    throw new Error("the page shows no snippet");
+  }
+  const [curl, curlArgs] = first;
   await hand.press("Rotate nightly import");
   await page.getByLabel("The old one counts").selectOption("0s");
   await hand.press("Rotate");
