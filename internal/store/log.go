@@ -34,14 +34,16 @@ type LogEnd struct {
 // With the first two nothing was written, unless it has a blob, and the Update can continue.
 func (t *Tx) AppendLog(s *LogSegment) error {
 	var owner UsageOwner
-	var end LogEnd
-	// An end that another process has just moved is a line that is taken: ErrConflict.
-	err := t.one(logEndForUpdate+t.c.ForUpdate(), func(r Row) {
+	err := t.one(`SELECT account, environment, started_by FROM execution WHERE no = ?1`+t.c.ForUpdate(), func(r Row) {
 		owner = UsageOwner{r.Int(0), chargehand.Environment(r.Int(1)), r.Int(2)}
-		end = LogEnd{r.Int(3), r.Int(4), r.Int(5) != 0}
 	}, s.Execution)
 	if err != nil {
 		return fmt.Errorf("append to the log of an execution: %w", err)
+	}
+	// A statement of its own: one that has waited for the row would see the log as it was before the wait.
+	end, err := t.LogEnd(s.Execution)
+	if err != nil {
+		return err
 	}
 	if end.Ended {
 		return ErrLogEnded
@@ -56,13 +58,6 @@ func (t *Tx) AppendLog(s *LogSegment) error {
 	t.countUsage(owner.Account, owner.Environment, owner.Actor, Usage{Bytes: s.Bytes})
 	return t.refBlob(s.Data.Blob)
 }
-
-// logEndForUpdate reads whose execution ?1 is, and LogEnd.
-const (
-	lastOfLog       = ` FROM log_segment l WHERE l.execution = ?1 ORDER BY l.line DESC LIMIT 1), 0)`
-	logEndForUpdate = `SELECT account, environment, started_by, COALESCE((SELECT l.line + l.lines - 1` + lastOfLog +
-		`, COALESCE((SELECT l.total` + lastOfLog + `, COALESCE((SELECT l.ended` + lastOfLog + ` FROM execution WHERE no = ?1`
-)
 
 // LogEnd reads where the log of an execution ends; zero where it has none.
 func (r *Reader) LogEnd(execution int64) (e LogEnd, err error) {

@@ -193,6 +193,7 @@ type OperationFilter struct {
 	Account     int64
 	Environment chargehand.Environment
 	StartedBy   int64                  // 0: any
+	Key         int64                  // 0: any
 	Before      chargehand.OperationID // zero: from the newest
 	Limit       int
 }
@@ -208,6 +209,10 @@ func (r *Reader) ListOperations(f OperationFilter) ([]Operation, error) {
 		[]any{f.Account, int64(f.Environment), high, int64(f.Limit)}
 	if f.StartedBy != 0 {
 		query, args = query+` AND started_by = ?5`, append(args, f.StartedBy)
+	}
+	if f.Key != 0 {
+		args = append(args, f.Key)
+		query += fmt.Sprintf(` AND key = ?%d`, len(args))
 	}
 	return readAll(r, "list operations", query+` ORDER BY id DESC LIMIT ?4`, r.scanOperation, args...)
 }

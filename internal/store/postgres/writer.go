@@ -18,7 +18,11 @@ const (
 	// carefulGroups is how many groups have savepoints after one that should have had them.
 	carefulGroups = 8
 
-	maxRuns = 5 // of an Update alone, after it lost against another one
+	// maxRuns is how often an Update runs alone after it lost against another one. Two nodes that apply the same
+	// definitions again and again lock the same rows crosswise; with 5 runs one of some thousand Updates failed.
+	// It stops after maxRunTime, too.
+	maxRuns    = 10
+	maxRunTime = 25 * time.Second
 )
 
 // writer hands Updates to its workers. Each worker has a session; it takes what waits,
@@ -103,7 +107,8 @@ func (w *worker) drop() {
 func (w *worker) run(requests []*request) {
 	w.transact(requests, "")
 	for _, r := range requests {
-		for runs := 0; errors.Is(r.Err, errAgain) && runs < maxRuns; runs++ {
+		began := time.Now()
+		for runs := 0; errors.Is(r.Err, errAgain) && runs < maxRuns && time.Since(began) < maxRunTime; runs++ {
 			time.Sleep(rand.N(time.Duration(runs+1) * 20 * time.Millisecond)) // the other one may be trying again, too
 			w.transact([]*request{r}, aloneLock)
 		}
