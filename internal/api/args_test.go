@@ -109,7 +109,7 @@ func TestExecutionFilters(t *testing.T) {
 	if !got.Workflow.IsZero() || got.Statuses != nil || got.Phases != nil || got.Limit != 100 || !got.CreatedAfter.IsZero() {
 		t.Errorf("query %+v", got)
 	}
-	for _, bad := range []string{"status=done", "status=", "status=error&status=done", "phase=x", "batch_id=1", "created_after=yesterday", "created_before="} {
+	for _, bad := range []string{"status=done", "status=", "status=error&status=done", "phase=x", "batch_id=1", "batch_id=00000000-0000-0000-0000-000000000000", "created_after=yesterday", "created_before="} {
 		p := wantProblem(t, request{path: "/api/v1/executions?" + bad}.to(s), 400, "invalid_parameter")
 		name, _, _ := strings.Cut(bad, "=")
 		if got := locations(p); len(got) != 1 || got[0] != name {

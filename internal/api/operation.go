@@ -19,7 +19,7 @@ import (
 type (
 	operationBody struct {
 		Action  string           `json:"action" enum:"cancel,retry,suspend,resume,delete" doc:"What is done to each execution, as the route of that name does it to one."`
-		Filter  *operationFilter `json:"filter,omitempty" doc:"Which executions are meant, as the list of executions takes it; {} stands for all. Of these, the operation takes those to which the action can be done. A retry without status and phase is for those in error. Not together with ids."`
+		Filter  *operationFilter `json:"filter,omitempty" doc:"Which executions are meant, as the list of executions takes it; {} stands for all. Of these, the operation takes those to which the action can be done. A retry without status and phase is for those that have failed, and not for cancelled ones. Not together with ids."`
 		IDs     []string         `json:"ids,omitempty" nullable:"false" minItems:"1" maxItems:"1000" doc:"The executions, by their ids. Not together with filter."`
 		Reason  string           `json:"reason,omitempty" doc:"Of cancellations: shown in the error of what was cancelled."`
 		Version string           `json:"version,omitempty" enum:"published,same" doc:"Of retries: published (what a start would run now), or same (the revision of each execution, which is the default)."`

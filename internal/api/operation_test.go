@@ -40,13 +40,16 @@ func TestOperationFilters(t *testing.T) {
 		t.Errorf("an empty filter: %d, %v", a.status, got)
 	}
 	many := `"` + strings.Repeat(`a","`, maxValues) + `b"`
+	none := "00000000-0000-0000-0000-000000000000" // it would stand for no filter
 	for filter, pointers := range map[string][]string{
 		`null`: {"/filter"}, `[]`: {"/filter"}, `"status=error"`: {"/filter"},
 		`{"status":["error","none"]}`: {"/filter/status/1"}, `{"status":"none"}`: {"/filter/status"}, `{"status":[]}`: {"/filter/status"},
 		`{"status":{"error":true}}`: {"/filter/status"}, `{"status":[["error"]]}`: {"/filter/status/0"}, `{"status":null}`: {"/filter/status"},
 		`{"q":["a","b"]}`: {"/filter/q"}, `{"q":""}`: {"/filter/q"}, `{"q":5}`: {"/filter/q"}, `{"q":"a\u0000b"}`: {"/filter/q"},
 		`{"min_duration_ms":"5"}`: {"/filter/min_duration_ms"}, `{"min_duration_ms":-1}`: {"/filter/min_duration_ms"}, `{"min_duration_ms":1.5}`: {"/filter/min_duration_ms"},
-		`{"batch_id":"b"}`: {"/filter/batch_id"}, `{"label":["team"]}`: {"/filter/label/0"}, `{"created_after":"today"}`: {"/filter/created_after"},
+		`{"batch_id":"b"}`: {"/filter/batch_id"}, `{"batch_id":"` + none + `"}`: {"/filter/batch_id"}, `{"root_id":"` + none + `"}`: {"/filter/root_id"},
+		`{"retry_of":"` + none + `"}`: {"/filter/retry_of"}, `{"workflow_id":["` + none + `"]}`: {"/filter/workflow_id/0"},
+		`{"label":["team"]}`: {"/filter/label/0"}, `{"created_after":"today"}`: {"/filter/created_after"},
 		`{"version":[` + many + `]}`: {"/filter/version"}, `{"stauts":"error"}`: {"/filter/stauts"}, `{"sort":"created"}`: {"/filter/sort"}, `{"a/b":1}`: {"/filter/a~1b"},
 		`{"phase":"x","cause":"y","limit":1}`: {"/filter/phase", "/filter/cause", "/filter/limit"},
 	} {

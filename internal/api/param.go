@@ -137,7 +137,12 @@ func (c *call) findWorkflow() (err error) {
 	return err
 }
 
-func setID[K any](id *chargehand.ID[K], text string) (err error) {
-	*id, err = chargehand.ParseID[K](text)
+// setID reads an id. The one of zeros names nothing, and would say in a filter that there is none.
+func setID[K any](id *chargehand.ID[K], text string) error {
+	read, err := chargehand.ParseID[K](text)
+	if err == nil && read.IsZero() {
+		err = chargehand.ErrBadID
+	}
+	*id = read
 	return err
 }

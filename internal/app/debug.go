@@ -57,8 +57,8 @@ func debugHandler() http.Handler {
 		if err != nil {
 			host = r.Host
 		}
-		if !isLoopback(host) {
-			http.Error(w, "Profiles are for clients on this machine: ask for localhost or 127.0.0.1.", http.StatusForbidden)
+		if site := r.Header.Get("Sec-Fetch-Site"); !isLoopback(host) || site == "cross-site" || site == "same-site" {
+			http.Error(w, "Profiles are for clients on this machine and not for pages of others: ask for localhost or 127.0.0.1.", http.StatusForbidden)
 			return
 		}
 		if text := r.URL.Query().Get("seconds"); text != "" {

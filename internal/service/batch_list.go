@@ -76,7 +76,7 @@ func (s *Service) ListBatches(ctx context.Context, p *Principal, q ListBatches) 
 func findBatches(r *store.Reader, q *ListBatches, f store.BatchFilter, scopes []executionScope) (found []store.Batch, next Cursor, err error) {
 	f.Limit = q.Limit + 1
 	for examined := 0; ; {
-		rows, err := listBatchScopes(r, f, scopes)
+		rows, read, err := listBatchScopes(r, f, scopes)
 		if err != nil {
 			return nil, next, err
 		}
@@ -93,24 +93,26 @@ func findBatches(r *store.Reader, q *ListBatches, f store.BatchFilter, scopes []
 			return found, Cursor{}, nil
 		}
 		last := rows[len(rows)-1].ID
-		if examined += len(rows); examined >= maxExaminedBatches {
+		if examined += read; examined >= maxExaminedBatches {
 			return found, idCursor(last), nil
 		}
-		f.Before, f.Limit = last, maxExaminedBatches-examined
+		f.Before, f.Limit = last, max(1, (maxExaminedBatches-examined)/len(scopes))
 	}
 }
 
-// listBatchScopes lists the batches of some scopes: a page of each, merged.
-func listBatchScopes(r *store.Reader, f store.BatchFilter, scopes []executionScope) (rows []store.Batch, err error) {
+// listBatchScopes lists the newest batches of some scopes, up to the limit, and says how many it has read for that: up
+// to the limit of each.
+func listBatchScopes(r *store.Reader, f store.BatchFilter, scopes []executionScope) (rows []store.Batch, read int, err error) {
 	for _, scope := range scopes {
 		f.Workflow, f.StartedBy = scope.workflow, scope.startedBy
 		some, err := r.ListBatches(f)
-		if err != nil || len(scopes) == 1 {
-			return some, err
+		if read += len(some); err != nil || len(scopes) == 1 {
+			return some, read, err
 		}
 		rows = append(rows, some...)
+		slices.SortFunc(rows, func(a, b store.Batch) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+		rows = slices.CompactFunc(rows, func(a, b store.Batch) bool { return a.No == b.No })
+		rows = rows[:min(len(rows), f.Limit)]
 	}
-	slices.SortFunc(rows, func(a, b store.Batch) int { return bytes.Compare(b.ID[:], a.ID[:]) })
-	rows = slices.CompactFunc(rows, func(a, b store.Batch) bool { return a.No == b.No })
-	return rows[:min(len(rows), f.Limit)], nil
+	return rows, read, nil
 }

@@ -271,11 +271,20 @@ func (s *Service) showOperation(row *store.Operation, by Actor) *Operation {
 	}
 }
 
-// findOperation reads an operation that the principal may see: its own, or with everything of the environment also
-// those of others. Codes: operation_not_found.
+// operationsOf is whose operations a principal sees: with everything of the environment those of all, else its own. A
+// personal key that is limited sees those that it has started, and not those of its person. 0: any.
+func operationsOf(p *Principal) (startedBy, key int64) {
+	if p.seesEverything() {
+		return 0, 0
+	}
+	return p.actor(), p.KeyNo
+}
+
+// findOperation reads an operation that the principal may see. Codes: operation_not_found.
 func (s *Service) findOperation(r *store.Reader, p *Principal, id chargehand.OperationID) (store.Operation, error) {
 	row, err := r.OperationByID(p.AccountNo, p.Environment, id)
-	if err == nil && row.StartedBy != p.actor() && !p.seesEverything() {
+	startedBy, key := operationsOf(p)
+	if err == nil && (startedBy != 0 && startedBy != row.StartedBy || key != 0 && key != row.Key) {
 		err = store.ErrNotFound
 	}
 	return row, notFoundIs(err, func() error {
@@ -311,9 +320,7 @@ func showItem(row *store.OperationItem) OperationItem {
 // ListOperations lists the operations that the principal may see, newest first.
 func (s *Service) ListOperations(ctx context.Context, p *Principal, limit int, after Cursor) (*Page[*Operation], error) {
 	f := store.OperationFilter{Account: p.AccountNo, Environment: p.Environment, Before: chargehand.OperationID(after.ID)}
-	if !p.seesEverything() {
-		f.StartedBy = p.actor()
-	}
+	f.StartedBy, f.Key = operationsOf(p)
 	return readPage(ctx, s, limit, func(r *store.Reader, most int) ([]store.Operation, error) {
 		f.Limit = most
 		return r.ListOperations(f)

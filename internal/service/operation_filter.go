@@ -113,8 +113,8 @@ func within[T comparable](given, possible []T) (left []T, ok bool) {
 	return left, len(left) > 0
 }
 
-// narrowFor narrows a filter to what an action can be done to. Without a status or phase, a retry is for what has ended
-// in error. possible is false if nothing is left.
+// narrowFor narrows a filter to what an action can be done to. Without a status or phase, a retry is for what has
+// failed, and not for what was cancelled. possible is false if nothing is left.
 func narrowFor(action store.OperationAction, q *ListExecutions) (possible bool) {
 	ok := true
 	switch action {
@@ -122,15 +122,13 @@ func narrowFor(action store.OperationAction, q *ListExecutions) (possible bool) 
 		q.Statuses, possible = within(q.Statuses, unfinishedStatuses)
 	case store.OperationRetry:
 		if len(q.Statuses) == 0 && len(q.Phases) == 0 {
-			q.Statuses = []chargehand.Status{chargehand.Errored}
+			q.Statuses, q.Phases = []chargehand.Status{chargehand.Errored}, []chargehand.Phase{chargehand.Faulted}
 		}
 		q.Statuses, possible = within(q.Statuses, finalStatuses)
 	case store.OperationDelete:
 		q.Statuses, possible = within(q.Statuses, finalStatuses)
-		if len(q.Filter.Causes) == 0 {
-			q.Filter.Causes = deletedCauses
-		}
-		ok = q.Batch.IsZero() || slices.Contains(q.Filter.Causes, "batch")
+		q.Filter.Causes, ok = within(q.Filter.Causes, deletedCauses)
+		ok = ok && q.Batch.IsZero()
 	}
 	switch action {
 	case store.OperationSuspend:

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
@@ -11,8 +12,10 @@ import (
 const (
 	// maxPreviews is how many counts of what operations would act on one process makes at once.
 	maxPreviews = 2
-	// previewPages bounds the parts of such a count. Each reads maxExamined rows at most.
+	// previewPages bounds the parts of such a count, each of which reads maxExamined rows of a workflow at most, and
+	// previewTime what they take together: others wait for their turn.
 	previewPages = 250
+	previewTime  = 5 * time.Second
 )
 
 // PreviewOperation counts what an operation would act on now. It counts up to MaxOperationExecutions.
@@ -35,7 +38,11 @@ func (s *Service) PreviewOperation(ctx context.Context, p *Principal, r StartOpe
 	}
 	selected := selection{action: b.action, query: *r.Filter}
 	var behind chargehand.ExecutionID
+	ends := s.now().Add(previewTime)
 	for range previewPages {
+		if !behind.IsZero() && !s.now().Before(ends) {
+			break
+		}
 		var page selectedPage
 		err := s.view(ctx, func(r *store.Reader) (err error) {
 			page, err = selected.page(s, r, p, behind, selectedAtOnce)

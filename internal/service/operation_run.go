@@ -123,16 +123,19 @@ func (w *operationWorker) pass(ctx context.Context) (rest time.Duration, err err
 		return operationEvery, err
 	}
 	rest = operationWait
+	var failed error
 	for _, row := range w.roundRobin(active) {
 		waits, err := w.part(ctx, &row)
-		if err != nil {
-			return 0, err
-		}
-		if !waits {
+		switch {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case err != nil: // the turns of others come all the same
+			failed = errors.Join(failed, fmt.Errorf("operation %s: %w", row.ID, err))
+		case !waits:
 			rest = 0
 		}
 	}
-	return rest, ctx.Err()
+	return rest, failed
 }
 
 // forget drops what is known of operations that have ended.

@@ -165,7 +165,7 @@ func TestOperationCancels(t *testing.T) {
 	}
 }
 
-// TestOperationRetries: each execution in error gets one retry, which the item names.
+// TestOperationRetries: each execution that has failed gets one retry, which the item names; a cancelled one gets none.
 func TestOperationRetries(t *testing.T) {
 	fx := newFixture(t)
 	flow := fx.apply(definition("one", "1.0.0"))
@@ -173,6 +173,7 @@ func TestOperationRetries(t *testing.T) {
 	all := fx.many(flow.ID, 40)
 	fx.fail(all[:35]...)
 	fx.finish(all[35].ID, `{}`)
+	wantCounts(t, fx.done(p, `{"action": "cancel", "ids": ["`+all[36].ID.String()+`"]}`, nil), "completed", 1, 1, 0, 0, 0)
 	o := fx.done(p, `{"action": "retry", "filter": {}, "version": "same"}`, &ListExecutions{})
 	wantCounts(t, o, "completed", 35, 35, 0, 0, 0)
 	for i, item := range fx.items(p, o, "succeeded") {
@@ -315,7 +316,9 @@ func TestOperationRights(t *testing.T) {
 		ada, _ := fx.operator("owner", store.Grant{Role: "operator", Workflow: one.ID})
 		bob, _ := fx.operator("another", store.Grant{Role: "operator", Workflow: one.ID})
 		o := fx.begin(ada, `{"action": "cancel", "filter": {}}`, &ListExecutions{})
-		for p, sees := range map[*Principal]bool{ada: true, bob: false, fx.p: true, fx.test: false, fx.stranger(): false} {
+		limited := *ada
+		limited.Name, limited.KeyNo = "a limited key of the owner", 99
+		for p, sees := range map[*Principal]bool{ada: true, &limited: false, bob: false, fx.p: true, fx.test: false, fx.stranger(): false} {
 			_, err := fx.GetOperation(t.Context(), p, o.ID)
 			if sees != (err == nil) {
 				t.Errorf("%s sees it: %v, want %t", p.Name, err, sees)
