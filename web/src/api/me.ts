@@ -1,13 +1,27 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
-import { client, type Schemas } from "./client.ts";
+import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
 import { question } from "./query.ts";
 
 export type Me = Schemas["Me"];
 
+let person: string | undefined;
+
+/** Loads the page anew if it is of another person by now: what it has was answered to, or typed by, the one before. */
+export async function stillOf(me: Me): Promise<Me> {
+  if (person !== undefined && person !== me.user.id) {
+    // The browser would ask whether to leave. The text of an editor is kept for its author.
+    addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), { capture: true });
+    location.reload();
+    await new Promise(() => {}); // the browser leaves
+  }
+  person = me.user.id;
+  return me;
+}
+
 /** Who is signed in, and what they may do. */
 export const meQuestion = () => ({
-  ...question(["me"], (signal) => client.GET("/me", { signal })),
+  ...question(["me"], async (signal) => ({ data: await stillOf(await answer(client.GET("/me", { signal }))) })),
   queryKey: ["me"], // the same in both environments
   staleTime: 60_000,
 });

@@ -1,5 +1,5 @@
 import { answer, client, type Schemas } from "./client.ts";
-import { meQuestion } from "./me.ts";
+import { meQuestion, stillOf } from "./me.ts";
 import { queries, question } from "./query.ts";
 
 /** What the person has set in the web UI. The server keeps it and does not read it. What is left out is as usual. */
@@ -39,5 +39,5 @@ export const putSettings = (change: Settings): Promise<void> =>
 /** Changes the name or the language of the person. */
 export const patchMe = (body: Schemas["PatchMeBody"]): Promise<void> =>
   inTurn(async () => {
-    queries.setQueryData(meQuestion().queryKey, await answer(client.PATCH("/me", { body })));
+    queries.setQueryData(meQuestion().queryKey, await stillOf(await answer(client.PATCH("/me", { body }))));
   });

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useEffect } from "react";
-import { meQuestion, type Me } from "../api/me.ts";
+import { meQuestion } from "../api/me.ts";
 import { queries } from "../api/query.ts";
 import { sessionBegan } from "../api/session.ts";
 import { shellTexts } from "../messages/shell.ts";
@@ -9,12 +9,7 @@ import { Dialog } from "../parts/Dialog.tsx";
 /** Continues when there is a session again. */
 async function look(): Promise<void> {
   try {
-    const before = queries.getQueryData<Me>(meQuestion().queryKey)?.user.id;
-    const me = await queries.fetchQuery({ ...meQuestion(), staleTime: 0 });
-    if (me.user.id !== before) {
-      location.reload(); // another person: what this page has is not theirs
-      return;
-    }
+    await queries.fetchQuery({ ...meQuestion(), staleTime: 0 });
     sessionBegan();
     await queries.invalidateQueries();
   } catch {

@@ -59,14 +59,26 @@ export const useSaved = (): Outcome | undefined =>
     () => outcome,
   );
 
-async function save(act: () => Promise<void>): Promise<void> {
+let saves = 0;
+const failed = new Map<string, { act: () => Promise<void>; error: unknown }>();
+
+/** Saves what has a name. That it failed is said until it, or another value of it, is saved. */
+async function save(name: string, act: () => Promise<void>): Promise<void> {
+  saves++;
+  const number = saves;
   tell(undefined);
   try {
     await act();
-    tell({ saved: true });
+    failed.delete(name);
   } catch (error) {
-    tell({ saved: false, error, again: () => void save(act) });
+    failed.set(name, { act, error });
   }
+  const [first] = failed.values();
+  if (number !== saves) {
+    return; // the last one says it of all
+  }
+  const again = () => failed.forEach((each, of) => void save(of, each.act));
+  tell(first ? { saved: false, error: first.error, again } : { saved: true });
 }
 
 /** Changes settings, here at once and on the server. */
@@ -75,7 +87,7 @@ export async function change(settings: Settings): Promise<void> {
   const next = { ...queries.getQueryData<Settings>(queryKey), ...settings };
   queries.setQueryData(queryKey, next);
   show(next);
-  await save(() => putSettings(settings));
+  await save(Object.keys(settings).join(), () => putSettings(settings));
 }
 
 /** Changes the language, here at once and on the server; null: that of the browser. */
@@ -89,5 +101,5 @@ export async function changeLanguage(language: Language | null): Promise<void> {
     return { ...me, user: language === null ? user : { ...user, locale: language } };
   });
   await setLanguage(language ?? pageLanguage(), true);
-  await save(() => patchMe({ locale: language }));
+  await save("locale", () => patchMe({ locale: language }));
 }
