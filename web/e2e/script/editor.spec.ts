@@ -63,11 +63,27 @@ const right = `  - decide:
         seconds: 1
 `;
 
+test("a page is loaded anew when another person has signed in in another tab", async ({ page, admin, signIn }) => {
+  const other = await author(admin, "Grace Hopper");
+  await signIn(await author(admin, "Barbara Liskov"));
+  await page.clock.install();
+  await page.goto("/workflows/new");
+  await write(page, "# what Barbara has typed");
+  await expect(text(page)).toContainText("what Barbara has typed");
+  await signIn(other);
+  await page.clock.fastForward("02:00"); // by then the page asks who it is of when it is looked at again
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
+  await expect(page.getByRole("button", { name: "Account of Grace Hopper" })).toBeVisible();
+  await expect(text(page)).toContainText("document:");
+  await expect(page.getByText("what Barbara has typed")).toHaveCount(0);
+});
+
 test("an author corrects three errors where they are marked, publishes, and sees what has changed", async ({
   page,
   admin,
   signIn,
   hand,
+  watch,
   inspect,
 }) => {
   const workflow = await apply(admin, waits);
@@ -110,6 +126,22 @@ test("an author corrects three errors where they are marked, publishes, and sees
   await expect(page.getByRole("dialog")).toBeVisible();
   await hand.fill("Message", "Decide by the total");
   await inspect("editor-publish");
+
+  // What fails is said in the dialog, and the message stays.
+  await page.route(/\/api\/v1\/workflows(\?|$)/, (route) =>
+    route.request().method() === "GET"
+      ? route.continue()
+      : route.fulfill({
+          status: 503,
+          contentType: "application/problem+json",
+          json: { code: "unavailable", title: "The server stops", status: 503 },
+        }),
+  );
+  await hand.press("Publish now");
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("The server stops");
+  await expect(page.getByLabel("Message", { exact: true })).toHaveValue("Decide by the total");
+  expect(watch.take()).toEqual([expect.stringMatching(/^503 for .*\/workflows/)]);
+  await page.unroute(/\/api\/v1\/workflows(\?|$)/);
   await hand.press("Publish now");
   await expect(page.getByText("1.1.0 is published.")).toBeVisible();
   await hand.press("Close the editor");

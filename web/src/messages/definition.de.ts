@@ -36,10 +36,10 @@ export const definition = {
     sameVersion: (version: string) =>
       `${version} wurde schon veröffentlicht. Das hier wird eine neue Revision davon; eine andere Nummer in document.version macht eine eigene Version.`,
     messageHelp: "Wozu diese Version ist",
-    kept: "Das ist Text von Ihnen, der nicht gespeichert ist, von",
+    kept: "Das ist Text von dir, der nicht gespeichert ist, von",
     discard: "Verwerfen",
-    noRoom: "Dieser Browser hat keinen Platz für Ihren Text. Speichern Sie, bevor Sie gehen.",
-    forbidden: "Sie dürfen hier keine Workflows ändern: Ihren Rollen in dieser Umgebung fehlt workflows:write.",
+    noRoom: "Dieser Browser hat keinen Platz für deinen Text. Speichere, bevor du gehst.",
+    forbidden: "Du darfst hier keine Workflows ändern: Deinen Rollen in dieser Umgebung fehlt workflows:write.",
     beside: "Neben dem Text",
     sides: { graph: "Graph", expression: "Ausdruck", nothing: "Nur Text" },
     noGraph: "Den Graphen gibt es, sobald die Definition keine Fehler hat.",
@@ -59,8 +59,8 @@ export const definition = {
       `${error ? "Fehler" : "Warnung"}, Zeile ${line}, Spalte ${column}:`,
     leaveTitle: "Den Editor verlassen?",
     leaveText:
-      "Ihre Änderungen sind nicht gespeichert. Dieser Browser behält sie und bietet sie wieder an, wenn Sie zurückkommen.",
-    leaveWithout: "Ihre Änderungen sind nicht gespeichert, und dieser Browser kann sie nicht behalten.",
+      "Deine Änderungen sind nicht gespeichert. Dieser Browser behält sie und bietet sie wieder an, wenn du zurückkommst.",
+    leaveWithout: "Deine Änderungen sind nicht gespeichert, und dieser Browser kann sie nicht behalten.",
     leave: "Verlassen",
     stay: "Bleiben",
     variables: [
@@ -96,11 +96,11 @@ export const definition = {
   },
   conflict: {
     title: "Konflikt",
-    changed: (name: string) => `${name} hat sich geändert, seit Sie begonnen haben. Ihr Text ist nicht gespeichert.`,
-    taken: (name: string) => `Einen Workflow ${name} gibt es schon. Ihr Text ist nicht gespeichert.`,
+    changed: (name: string) => `${name} hat sich geändert, seit du begonnen hast. Dein Text ist nicht gespeichert.`,
+    taken: (name: string) => `Einen Workflow ${name} gibt es schon. Dein Text ist nicht gespeichert.`,
     theirs: (version: string, by: string | undefined) =>
       by === undefined ? `Version ${version}` : `Version ${version} von ${by},`,
-    help: "Nichts ist verloren. Stellen Sie auf der Seite Ihres Textes zusammen, was bleiben soll; der andere Text bleibt eine eigene Version.",
+    help: "Nichts ist verloren. Stelle auf der Seite deines Textes zusammen, was bleiben soll; der andere Text bleibt eine eigene Version.",
     continue: "Mit meinem weiter",
     take: "Mit dem anderen weiter",
     theirsName: "Der andere",

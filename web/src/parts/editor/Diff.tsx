@@ -19,11 +19,14 @@ export default function Diff({
   const parent = useRef<HTMLDivElement>(null);
   const narrow = useMediaQuery("(max-width: 700px)", undefined, { getInitialValueInEffect: false });
   const shown = narrow ? "unified" : layout;
-  const change = useEffectEvent((text: string) => changed?.(text));
   const editable = changed !== undefined;
-  const first = useRef(b.text);
-  // What is typed into the second text is not a new one.
-  const second = editable ? first.current : b.text; // oxlint-disable-line react/refs
+  // What is typed into the second text is not a new one, and stays when the layout changes.
+  const typed = useRef(b.text);
+  const change = useEffectEvent((text: string) => {
+    typed.current = text;
+    changed?.(text);
+  });
+  const second = editable ? undefined : b.text;
   useEffect(() => {
     if (!parent.current) {
       return undefined;
@@ -31,7 +34,7 @@ export default function Diff({
     return compare({
       parent: parent.current,
       a: { text: a.text, label: a.label },
-      b: { text: second, label: b.label },
+      b: { text: second ?? typed.current, label: b.label },
       layout: shown,
       phrases: definitionTexts().editor.phrases,
       changed: editable ? change : undefined,

@@ -24,7 +24,7 @@ export default function Edit({ workflow, address, go }: { workflow: WorkflowDeta
       </p>
     );
   }
-  const failed = [asked, run].find((each) => each.error);
+  const failed = [asked, run].find((each) => each.isLoadingError);
   if (failed) {
     return <Failure error={failed.error} retry={() => void failed.refetch()} />;
   }

@@ -15,7 +15,7 @@ export default function Publish({
 }: {
   named: Named;
   before: Base;
-  send: (message: string) => Promise<unknown>;
+  send: (message: string) => Promise<{ saved?: unknown; conflict?: true; error?: unknown }>;
   close: () => void;
 }) {
   const texts = definitionTexts().editor;
@@ -26,8 +26,13 @@ export default function Publish({
       button={texts.publishNow}
       close={close}
       act={async () => {
-        await send(message);
-        close();
+        const { saved, conflict, error } = await send(message);
+        if (error !== undefined) {
+          throw error;
+        }
+        if (saved || conflict) {
+          close(); // the page says the rest
+        }
       }}
     >
       <p>{workflowTexts().publishHelp}</p>

@@ -109,11 +109,12 @@ export default function Workbench({
   const send = async (draft: boolean, message?: string) => {
     const sent = code.current?.text;
     const found = await saving.send(draft, message);
-    if (found) {
+    if (found.saved) {
       isDirty.current = code.current?.text !== sent;
-      saved(found);
+      setKept(undefined);
+      saved(found.saved);
     }
-    return found?.name;
+    return found;
   };
   const runsIn = dirty || base.draft ? "test" : environment(); // live runs what is published
   const mayRun = me.environments.includes(runsIn) && me.scopes[runsIn].includes("executions:create");
@@ -121,7 +122,7 @@ export default function Workbench({
     if (!mayRun) {
       return;
     }
-    const found = dirty || base.tag === undefined ? await send(true) : saving.known;
+    const found = dirty || base.tag === undefined ? (await send(true)).saved?.name : saving.known;
     if (found !== undefined) {
       const [namespace = "", own = ""] = found.split("/");
       const search = { tab: "run", env: runsIn === "test" ? "test" : undefined };

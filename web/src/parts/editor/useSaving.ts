@@ -12,6 +12,13 @@ export interface Saved {
   draft: boolean;
 }
 
+/** What became of sending; nothing of it while something else is being sent. */
+interface Sent {
+  saved?: Saved;
+  conflict?: true;
+  error?: unknown;
+}
+
 const none: readonly Remark[] = [];
 const never = new AbortController().signal;
 
@@ -44,11 +51,10 @@ export function useSaving({
     }
   };
 
-  /** What has become of the text, if it is saved. */
-  const send = async (draft: boolean, message = ""): Promise<Saved | undefined> => {
+  const send = async (draft: boolean, message = ""): Promise<Sent> => {
     const texts = definitionTexts().editor;
     if (!code.current || busy) {
-      return undefined;
+      return {};
     }
     const { text } = code.current;
     const { namespace, name: last } = code.current.named;
@@ -65,7 +71,7 @@ export function useSaving({
     try {
       if (!isKnown && namespace !== "" && last !== "" && (await exists(namespace, last))) {
         setConflict({ ...(await readBase(id, undefined, never)), name: own });
-        return undefined;
+        return { conflict: true };
       }
       const json = text.trimStart().startsWith("{");
       const tag = isKnown ? base.tag : undefined;
@@ -74,18 +80,19 @@ export function useSaving({
       setBase({ text, json, tag: found.tag, version, revision, draft: isDraft });
       setKnown(own);
       setStatus(isDraft ? texts.savedDraft(version, revision) : texts.published(version));
-      return { name: own, draft: isDraft };
+      return { saved: { name: own, draft: isDraft } };
     } catch (problem) {
       if (problem instanceof Problem && problem.code === "revision_conflict") {
         try {
           setConflict({ ...(await readBase(id, undefined, never)), name: own });
+          return { conflict: true };
         } catch {
           setError(problem); // it was deleted
         }
       } else {
         refuse(problem, text);
       }
-      return undefined;
+      return { error: problem };
     } finally {
       setBusy(false);
     }
