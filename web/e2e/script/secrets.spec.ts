@@ -1,6 +1,15 @@
+import type { Locator } from "@playwright/test";
 import { expect, test } from "../harness.ts";
 import { someone } from "../people.ts";
 import { apply } from "../workflows.ts";
+
+/** Pastes a text into a field. */
+const paste = (field: Locator, text: string) =>
+  field.evaluate((element, pasted) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", pasted);
+    element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
 
 test("an admin sets a secret, sees who uses it, goes back to an earlier value, and deletes it", async ({
   page,
@@ -23,12 +32,14 @@ test("an admin sets a secret, sees who uses it, goes back to an earlier value, a
   await hand.fill("Workflows", "no-slash");
   await hand.press("Save the secret");
   await expect(page.getByLabel("Workflows", { exact: true })).toHaveAttribute("aria-invalid", "true");
-  expect(watch.take()).toEqual([expect.stringMatching(/^4\d\d for .*\/secrets\//)]);
+  const missing = expect.stringMatching(/^404 for .*\/secrets\//); // whether the name is free is asked before
+  expect(watch.take()).toEqual([missing, expect.stringMatching(/^4\d\d for .*\/secrets\//)]);
   await inspect("secrets-new");
   await page.getByLabel("Who may use it").selectOption("all");
   await hand.press("Save the secret");
   await expect(page.getByRole("heading", { name })).toBeVisible();
   await expect(page.getByText("No published workflow declares it.")).toBeVisible();
+  expect(watch.take()).toEqual([missing]);
 
   const more = { use: { secrets: [name] } };
   const workflow = await apply(admin, [{ greet: { set: { n: 1 } } }], more as object);
@@ -38,8 +49,18 @@ test("an admin sets a secret, sees who uses it, goes back to an earlier value, a
   await hand.press("Save the secret");
   await expect(page.getByText("This is no JSON:")).toBeVisible();
   await hand.fill("JSON", '{"token": "k-72-marmot"}');
+  await page.getByLabel("Who may use it").selectOption("lists");
+  await hand.press("Save the secret");
+  await expect(page.getByText("Name a workflow or a namespace.")).toBeVisible();
+  await hand.fill("Namespaces", workflow.name.split("/")[0] ?? "");
   await hand.press("Save the secret");
   await expect(page.getByRole("row", { name: /Version 2/ })).toContainText("counts now");
+  await hand.press("Set a new value");
+  await page.getByLabel("Who may use it").selectOption("lists");
+  await expect(page.getByLabel("Namespaces", { exact: true })).toHaveValue(workflow.name.split("/")[0] ?? "");
+  await paste(page.getByLabel("Text", { exact: true }), "first\nsecond");
+  await expect(page.getByText("These are several lines.")).toBeVisible();
+  await hand.press("Cancel");
   await expect(page.getByRole("link", { name: workflow.name })).toBeVisible();
   await hand.press("Use again: version 1");
   await hand.press("Use again");
@@ -50,11 +71,23 @@ test("an admin sets a secret, sees who uses it, goes back to an earlier value, a
   await hand.follow("All secrets");
   await expect(page.getByRole("row", { name: new RegExp(name) })).toContainText("3");
   await inspect("secrets");
+
+  // A new secret takes no name that there is, and leaves what has it as it is.
+  await hand.press("New secret");
+  await hand.fill("Name", name);
+  await hand.fill("Text", "another");
+  await hand.press("Save the secret");
+  await expect(page.getByText("There is a secret of this name already.")).toBeVisible();
+  await inspect("secrets-taken");
+  await hand.press("Cancel");
+  await expect(page.getByRole("row", { name: new RegExp(name) })).toContainText("3");
   await hand.follow(name);
   await hand.press("Delete");
   await expect(page.getByText("1 workflow declares it.")).toBeVisible();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await expect(page).toHaveURL("/admin/secrets");
+  const secrets = page.getByRole("table", { name: "Secrets" });
+  await expect(secrets.or(page.getByText("There is no secret in this environment."))).toBeVisible();
   await expect(page.getByText(name)).toHaveCount(0);
 });
 

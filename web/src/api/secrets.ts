@@ -1,6 +1,7 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
+import { Problem } from "./problem.ts";
 import { queries, question } from "./query.ts";
 
 export type Secret = Schemas["Secret"];
@@ -24,6 +25,19 @@ export const secretsQuestion = () =>
 /** One secret, with its versions and the workflows that declare it. */
 export const secretQuestion = (name: string) =>
   question(["secret", name], (signal) => client.GET("/secrets/{name}", { params: { path: { name } }, signal }));
+
+/** Whether there is a secret of this name. */
+export async function hasSecret(name: string): Promise<boolean> {
+  try {
+    await client.GET("/secrets/{name}", { params: { path: { name } } });
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) {
+      return false;
+    }
+    throw error;
+  }
+}
 
 const changed = (name: string) =>
   Promise.all([

@@ -19,10 +19,17 @@ export const secrets = {
   setHelp: "Ausführungen, die schon begonnen haben, behalten den Wert, mit dem sie begonnen haben.",
   save: "Geheimnis speichern",
   kind: "Wert",
-  kinds: { text: "ein Text, zum Beispiel ein Token", json: "JSON, zum Beispiel ein Objekt mit username und password" },
+  kinds: {
+    text: "ein Text, zum Beispiel ein Token",
+    lines: "ein Text aus mehreren Zeilen, zum Beispiel ein privater Schlüssel",
+    json: "JSON, zum Beispiel ein Objekt mit username und password",
+  },
   text: "Text",
   json: "JSON",
   notJson: (why: string) => `Das ist kein JSON: ${why}`,
+  severalLines: "Das sind mehrere Zeilen. Wähle oben einen Text aus mehreren Zeilen, und füge sie dort ein.",
+  nameTaken: "Ein Geheimnis mit diesem Namen gibt es schon. Öffne es, um einen anderen Wert zu setzen.",
+  listMissing: "Nenne einen Workflow oder einen Namespace.",
   who: "Wer es verwenden darf",
   whoChoices: {
     same: "wie bisher",

@@ -19,10 +19,17 @@ export const secrets = {
   setHelp: "Executions that have started keep the value that they started with.",
   save: "Save the secret",
   kind: "Value",
-  kinds: { text: "a text, such as a token", json: "JSON, such as an object with username and password" },
+  kinds: {
+    text: "a text, such as a token",
+    lines: "a text of several lines, such as a private key",
+    json: "JSON, such as an object with username and password",
+  },
   text: "Text",
   json: "JSON",
   notJson: (why: string) => `This is no JSON: ${why}`,
+  severalLines: "These are several lines. Choose a text of several lines above, and paste them there.",
+  nameTaken: "There is a secret of this name already. Open it to set another value.",
+  listMissing: "Name a workflow or a namespace.",
   who: "Who may use it",
   whoChoices: {
     same: "the same as before",

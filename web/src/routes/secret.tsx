@@ -47,7 +47,7 @@ export default function Secret() {
       {secret.isLoading && <Waiting />}
       {secret.data && <Facts secret={secret.data} />}
       {secret.data && <Versions secret={secret.data} rollBack={(version) => setOpen({ what: "rollBack", version })} />}
-      {open?.what === "set" && <SetSecret name={name} close={close} done={close} />}
+      {open?.what === "set" && secret.data && <SetSecret secret={secret.data} close={close} done={close} />}
       {open?.what === "rollBack" && (
         <Ask
           title={texts.rollBackTitle(open.version)}

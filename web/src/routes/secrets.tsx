@@ -29,7 +29,7 @@ export default function Secrets() {
       actions={may("admin") && <Button onClick={() => setMaking(true)}>{texts.create}</Button>}
     >
       <p className="lead">{texts.about}</p>
-      {secrets.isLoadingError && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
+      {secrets.error && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
       {secrets.isLoading && <Waiting />}
       {list?.length === 0 && <Empty text={texts.empty} />}
       {list && list.length > 0 && <Table secrets={list} refresh={() => void secrets.refetch()} />}

@@ -1,7 +1,8 @@
 import { NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import "@mantine/core/styles/PasswordInput.css";
 import { useState } from "react";
-import { putSecret, type SecretBody } from "../../api/secrets.ts";
+import { Problem } from "../../api/problem.ts";
+import { hasSecret, putSecret, type Secret, type SecretBody } from "../../api/secrets.ts";
 import { secretsTexts } from "../../messages/secrets.ts";
 import { verifyTexts } from "../../messages/account.ts";
 import { Ask } from "../Ask.tsx";
@@ -9,25 +10,32 @@ import { Lines } from "../Lines.tsx";
 
 const split = (text: string) => text.split(/[\n,]/).flatMap((line) => line.trim() || []);
 
+/** What is wrong with a field, before it is sent. */
+const wrongAt = (pointer: string, detail: string) =>
+  new Problem(400, { code: "invalid_body", title: detail, errors: [{ pointer, detail }] });
+
+type Kind = "text" | "lines" | "json";
 type Who = "same" | "all" | "lists";
 
 /** The form that makes a secret, or sets another value of one. The value is in this form and nowhere else. */
 export function SetSecret({
-  name: known,
+  secret,
   close,
   done,
 }: {
-  name?: string;
+  /** The secret that gets another value; left out: a new one. */
+  secret?: Secret;
   close: () => void;
   done: (name: string) => void;
 }) {
   const texts = secretsTexts();
+  const known = secret?.name;
   const [name, setName] = useState(known ?? "");
-  const [kind, setKind] = useState<"text" | "json">("text");
+  const [kind, setKind] = useState<Kind>("text");
   const [value, setValue] = useState("");
   const [who, setWho] = useState<Who>(known === undefined ? "all" : "same");
-  const [workflows, setWorkflows] = useState("");
-  const [namespaces, setNamespaces] = useState("");
+  const [workflows, setWorkflows] = useState(secret?.workflows?.join("\n") ?? "");
+  const [namespaces, setNamespaces] = useState(secret?.namespaces?.join("\n") ?? "");
   const [wrong, setWrong] = useState<string>();
   const act = async () => {
     const body: SecretBody = { value };
@@ -39,9 +47,16 @@ export function SetSecret({
         return;
       }
     }
-    if (who !== "same") {
-      const list = (text: string) => (who === "all" || split(text).length === 0 ? null : split(text));
-      Object.assign(body, { workflows: list(workflows), namespaces: list(namespaces) });
+    const [these, those] = who === "lists" ? [split(workflows), split(namespaces)] : [[], []];
+    if (who === "lists" && these.length + those.length === 0) {
+      throw wrongAt("/workflows", texts.listMissing);
+    }
+    if (who === "lists" || (who === "all" && known !== undefined)) {
+      body.workflows = these.length > 0 ? these : null;
+      body.namespaces = those.length > 0 ? those : null;
+    }
+    if (known === undefined && (await hasSecret(name))) {
+      throw wrongAt("/name", texts.nameTaken);
     }
     await putSecret(name, body);
     done(name);
@@ -67,8 +82,11 @@ export function SetSecret({
           <NativeSelect
             label={texts.kind}
             value={kind}
-            onChange={(event) => setKind(event.currentTarget.value as "text" | "json")}
-            data={(["text", "json"] as const).map((one) => ({ value: one, label: texts.kinds[one] }))}
+            onChange={(event) => {
+              setKind(event.currentTarget.value as Kind);
+              setWrong(undefined);
+            }}
+            data={(["text", "lines", "json"] as const).map((one) => ({ value: one, label: texts.kinds[one] }))}
           />
           {kind === "text" ? (
             <PasswordInput
@@ -77,13 +95,23 @@ export function SetSecret({
               autoComplete="off"
               label={texts.text}
               value={value}
-              error={at("/value")}
+              error={wrong ?? at("/value")}
+              onPaste={(event) => {
+                // The field would put several lines into one.
+                if (/[\r\n]/.test(event.clipboardData.getData("text").trim())) {
+                  event.preventDefault();
+                  setWrong(texts.severalLines);
+                }
+              }}
               visibilityToggleButtonProps={{ "aria-label": verifyTexts().show }}
-              onChange={(event) => setValue(event.currentTarget.value)}
+              onChange={(event) => {
+                setValue(event.currentTarget.value);
+                setWrong(undefined);
+              }}
             />
           ) : (
             <Lines
-              label={texts.json}
+              label={kind === "json" ? texts.json : texts.text}
               value={value}
               rows={5}
               wrong={wrong ?? at("/value")}
