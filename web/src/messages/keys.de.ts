@@ -87,6 +87,8 @@ export const apiKeys = {
   revokeTitle: (name: string) => `${name} widerrufen`,
   revokeHelp: "Programme mit diesem Schlüssel werden ab jetzt abgewiesen. Das lässt sich nicht rückgängig machen.",
   madeTitle: "Das ist dein Schlüssel",
+  lostTitle: "Der Schlüssel ging unterwegs verloren",
+  lost: "Der Schlüssel wurde angelegt, aber die Antwort mit ihm ging verloren. Erneuere ihn, um einen anderen zu bekommen, oder widerrufe ihn.",
   once: "Er wird nur dieses eine Mal gezeigt. Bewahre ihn dort auf, wo Programme ihn lesen.",
   variable: "Umgebungsvariable",
   tryIt: "So wird er verwendet:",

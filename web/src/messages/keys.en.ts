@@ -86,6 +86,8 @@ export const apiKeys = {
   revokeTitle: (name: string) => `Revoke ${name}`,
   revokeHelp: "Programs that use this key are refused from now on. This cannot be undone.",
   madeTitle: "This is your key",
+  lostTitle: "The key got lost on its way",
+  lost: "The key was made, but the answer that has it got lost. Rotate it to get another one, or revoke it.",
   once: "It is shown this once. Keep it where programs read it from.",
   variable: "Environment variable",
   tryIt: "Use it:",

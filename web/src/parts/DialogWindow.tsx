@@ -6,7 +6,7 @@ import { t } from "../messages/index.ts";
 export interface DialogProps {
   title: string;
   close: () => void;
-  /** Neither a button nor a click beside it closes it. */
+  /** Neither Escape nor a click beside it closes it, and it has no button for that. */
   stays?: boolean;
   size?: string;
   children: ReactNode;
@@ -14,7 +14,13 @@ export interface DialogProps {
 
 export default function DialogWindow({ title, close, stays = false, size, children }: DialogProps) {
   return (
-    <Modal.Root opened onClose={close} closeOnClickOutside={!stays} {...(size !== undefined && { size })}>
+    <Modal.Root
+      opened
+      onClose={close}
+      closeOnClickOutside={!stays}
+      closeOnEscape={!stays}
+      {...(size !== undefined && { size })}
+    >
       <Modal.Overlay />
       <Modal.Content>
         <Modal.Body className="dialog">

@@ -95,7 +95,7 @@ function AccountKeys({ open }: { open: Act }) {
     <section>
       <h2>{texts.account}</h2>
       <p className="lead">{texts.accountAbout}</p>
-      {keys.isLoadingError && <Failure error={keys.error} retry={() => void keys.refetch()} />}
+      {keys.error && <Failure error={keys.error} retry={() => void keys.refetch()} />}
       {keys.isLoading && <Waiting />}
       {list?.length === 0 && <Empty text={texts.accountEmpty} />}
       {list && list.length > 0 && (

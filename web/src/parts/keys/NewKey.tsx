@@ -32,16 +32,15 @@ const dayLength = 24 * 60 * 60 * 1000;
 const split = (text: string) => text.split(/[\n,]/).flatMap((line) => line.trim() || []);
 
 /** When the key ends; undefined: never. A day that is chosen is part of its life. */
-function endOf({ end, day }: Draft): Date | undefined {
+function endOf({ end, day }: Draft, from: number): Date | undefined {
   if (end === "never") {
     return undefined;
   }
-  return end === "day" ? fromClock(`${day}T23:59:59`) : new Date(Date.now() + Number(end) * dayLength);
+  return end === "day" ? fromClock(`${day}T23:59:59`) : new Date(from + Number(end) * dayLength);
 }
 
-function bodyOf(draft: Draft, choice: Choice): Body {
+function bodyOf(draft: Draft, choice: Choice, end: Date | undefined): Body {
   const [workflows, namespaces, addresses] = [draft.workflows, draft.namespaces, draft.addresses].map(split);
-  const end = endOf(draft);
   return {
     name: draft.name,
     environment: draft.place,
@@ -54,11 +53,14 @@ function bodyOf(draft: Draft, choice: Choice): Body {
   };
 }
 
+/** A request for a key. Its days are counted from when it was begun, so that it stays the same when it is sent again. */
+const begin = () => ({ key: crypto.randomUUID(), at: Date.now() });
+
 /** The form of a new key. It offers no more than the person may give. */
 export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey) => void }) {
   const texts = apiKeysTexts();
   const { scopes: rights, environments } = useMe();
-  const [once, setOnce] = useState(() => crypto.randomUUID());
+  const [once, setOnce] = useState(begin);
   const [wrong, setWrong] = useState<"rate" | "day">();
   const [draft, setDraft] = useState<Draft>({
     name: "",
@@ -74,8 +76,9 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey)
     day: "",
   });
   const set = (part: Partial<Draft>) => {
-    setDraft({ ...draft, ...part });
-    setOnce(crypto.randomUUID()); // another key is another request
+    const next = { ...draft, ...part };
+    setDraft({ ...next, end: next.kind === "own" && next.end === "never" ? "90" : next.end });
+    setOnce(begin()); // another key is another request
     setWrong(undefined);
   };
   const own = rights[draft.place];
@@ -83,13 +86,13 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey)
   const first = (["observe", ...presets] as const).find((preset) => lacking(preset).length === 0);
   const choice = draft.choice ?? first ?? "own";
   const act = async () => {
-    const end = endOf(draft);
+    const end = endOf(draft, once.at);
     if (draft.kind === "account" && !/^\d*$/.test(draft.rate.trim())) {
       setWrong("rate");
     } else if (end !== undefined && !(end.getTime() > Date.now())) {
       setWrong("day");
     } else {
-      made(await createKey(draft.kind, bodyOf(draft, choice), once));
+      made(await createKey(draft.kind, bodyOf(draft, choice, end), once.key));
     }
   };
   return (
