@@ -11,6 +11,7 @@ test("a person sees where they are signed in, and signs out elsewhere", async ({
   member,
   signIn,
   hand,
+  watch,
   inspect,
 }) => {
   const elsewhere = async () => {
@@ -30,6 +31,18 @@ test("a person sees where they are signed in, and signs out elsewhere", async ({
   await expect(rows.filter({ hasText: "this one" })).toHaveCount(1);
   await expect(page.getByText("This browser makes no passkeys for this address")).toBeVisible();
   await inspect("security");
+
+  // A wrong password is complained about at its field, and the session stays.
+  await hand.press("Change the password");
+  await hand.fill("Password until now", "not the right one");
+  await hand.fill("New password", "another long password");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Change the password" }).press("Enter");
+  await expect(page.getByLabel("Password until now", { exact: true })).toHaveAttribute("data-invalid", "true");
+  await expect(dialog).toHaveCount(1); // none says that the session has ended
+  expect(watch.take()).toEqual([expect.stringMatching(/^401 for .*\/me\/password$/)]);
+  await inspect("security-password-refused");
+  await hand.press("Cancel");
 
   await rows.getByRole("button").first().click();
   await inspect("security-sign-out");

@@ -7,6 +7,9 @@ import type { components, paths } from "./schema.d.ts";
 
 export type Schemas = components["schemas"];
 
+/** What asks for the password again says itself that it was wrong. */
+const asksAgain = ["/session/verify", "/me/password"];
+
 const manners: Middleware = {
   onRequest({ request }) {
     if (!request.headers.has("Chargehand-Environment")) {
@@ -16,8 +19,7 @@ const manners: Middleware = {
   async onResponse({ request, response }) {
     found();
     if (!response.ok) {
-      // What asks for the password again says itself that it was wrong.
-      if (response.status === 401 && !request.url.endsWith("/session/verify")) {
+      if (response.status === 401 && !asksAgain.some((path) => request.url.endsWith(path))) {
         sessionEnded();
       }
       throw await Problem.of(response);

@@ -20,11 +20,11 @@ interface Row {
 export function Identities() {
   const texts = securityTexts();
   const own = useQuery(identitiesQuestion());
-  const { data: methods } = useQuery(methodsQuestion());
+  const methods = useQuery(methodsQuestion());
   const now = useNow();
   const [open, setOpen] = useState<{ what: "link" | "unlink"; row: Row }>();
   const linked = own.data?.data ?? [];
-  const offered = methods?.oidc ?? [];
+  const offered = methods.data?.oidc ?? [];
   const rows: Row[] = [
     ...offered.map(({ name, title }) => ({
       name,
@@ -36,7 +36,7 @@ export function Identities() {
       .filter((one) => !offered.some((known) => known.name === one.provider))
       .map((one) => ({ name: one.provider, title: one.title ?? one.provider, since: one.created_at, usable: false })),
   ];
-  if (rows.length === 0 && own.error === null) {
+  if (rows.length === 0 && own.error === null && methods.error === null) {
     return null;
   }
   return (
@@ -44,6 +44,7 @@ export function Identities() {
       <h2>{texts.providers}</h2>
       <p className="lead">{texts.providersAbout}</p>
       {own.isLoadingError && <Failure error={own.error} retry={() => void own.refetch()} />}
+      {methods.isLoadingError && <Failure error={methods.error} retry={() => void methods.refetch()} />}
       <ul className="plain">
         {own.data &&
           rows.map((row) => (

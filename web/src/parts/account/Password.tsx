@@ -7,6 +7,7 @@ import { useMe } from "../../api/me.ts";
 import { Problem } from "../../api/problem.ts";
 import { securityTexts } from "../../messages/account.ts";
 import { Ask } from "../Ask.tsx";
+import { Failure } from "../Notice.tsx";
 
 /** The password of the person, where the server has passwords. */
 export function Password() {
@@ -16,6 +17,14 @@ export function Password() {
   const [open, setOpen] = useState(false);
   const [done, setDone] = useState(false);
   const has = methods.includes("password");
+  if (usual.isLoadingError) {
+    return (
+      <section>
+        <h2>{texts.password}</h2>
+        <Failure error={usual.error} retry={() => void usual.refetch()} />
+      </section>
+    );
+  }
   if (usual.data?.password !== true) {
     return null;
   }
