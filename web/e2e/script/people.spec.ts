@@ -148,6 +148,14 @@ test("the last admin stays, and the audit log shows who has changed what", async
   expect(new Set(actions)).toEqual(new Set(["grant.given"]));
   await page.reload();
   await expect(page.getByRole("table", { name: "What has changed" })).toContainText("viewer");
+
+  // A time that is none is refused, and the filter of the page leaves it out.
+  await page.goto(`${server.url}/admin/audit?after=nonsense`);
+  await expect(page.getByRole("alert")).toBeVisible();
+  expect(watch.take()).toEqual([expect.stringMatching(/^400 for .*after=nonsense/)]);
+  await hand.press("Apply");
+  await expect(page).toHaveURL(/\/admin\/audit$/);
+  await expect(log).toContainText("Person invited");
 });
 
 test("an admin makes a group, gives it a role, and takes a member out and back in", async ({
@@ -171,7 +179,7 @@ test("an admin makes a group, gives it a role, and takes a member out and back i
 
   await hand.press("Add a member");
   await page.getByRole("combobox", { name: "Who" }).pressSequentially(member.email);
-  await expect(page.getByRole("option")).toHaveCount(1);
+  await expect(page.getByRole("option", { selected: true })).toHaveCount(1);
   await inspect("group-add");
   await page.keyboard.press("Enter");
   await hand.press("Add");
@@ -198,6 +206,8 @@ test("an admin makes a group, gives it a role, and takes a member out and back i
   await expect(page.getByRole("dialog")).toContainText("It ends 1 role for 1 member.");
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).press("Enter");
   await expect(page).toHaveURL("/admin/groups");
+  const groups = page.getByRole("table", { name: "Groups" });
+  await expect(groups.or(page.getByText("There is no group yet."))).toBeVisible();
   await expect(page.getByText(name)).toHaveCount(0);
 });
 

@@ -40,7 +40,7 @@ function Shown({ group }: { group: Group }) {
   return (
     <Page
       title={group.name}
-      actions={group.source === undefined && <GroupActions group={group} roles={roles.length} />}
+      actions={group.source === undefined && <GroupActions group={group} roles={held.data?.data.length} />}
     >
       {done && <Undo key={done.text} done={done} close={() => setDone(undefined)} />}
       {group.source !== undefined && <p className="lead">{texts.fromHelp(group.source)}</p>}

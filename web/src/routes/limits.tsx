@@ -1,6 +1,7 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import { limitsQuestion, type Limit } from "../api/limits.ts";
 import { formatShare } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
@@ -35,7 +36,9 @@ export default function Limits() {
       }),
       replace: true,
     });
-  const wanted = q.toLowerCase();
+  // The address follows what is typed, which must not wait for it.
+  const [typed, setTyped] = useState<string>();
+  const wanted = (typed ?? q).toLowerCase();
   const found = limits.data?.data.filter(
     (limit) =>
       shows[only](limit) &&
@@ -50,8 +53,12 @@ export default function Limits() {
           data-search
           label={texts.filter}
           description={texts.filterHelp}
-          value={q}
-          onChange={(event) => set({ q: event.currentTarget.value })}
+          value={typed ?? q}
+          onChange={(event) => {
+            setTyped(event.currentTarget.value);
+            set({ q: event.currentTarget.value });
+          }}
+          onBlur={() => setTyped(undefined)}
         />
         <NativeSelect
           label={texts.only}

@@ -59,7 +59,7 @@ function Shown({ user }: { user: User }) {
   return (
     <Page
       title={user.name}
-      actions={<UserActions user={user} roles={own.data?.data.length ?? 0} groups={user.groups.length} />}
+      actions={<UserActions user={user} roles={own.data?.data.length} groups={user.groups.length} />}
     >
       {done && <Undo key={done.text} done={done} close={() => setDone(undefined)} />}
       <Facts user={user} />

@@ -26,9 +26,10 @@ export function AuditFilterBar({ filter, apply }: { filter: AuditFilter; apply: 
     for (const name of ["after", "before"] as const) {
       // A time that has not been changed stays as exact as the address has it.
       const kept = filter[name];
-      const value = kept !== undefined && fieldTime(kept) === typed[name] ? kept : typed[name];
-      if (value !== "") {
-        next[name] = (value === kept ? new Date(value) : fromClock(value)).toISOString();
+      const same = typed[name] !== "" && kept !== undefined && fieldTime(kept) === typed[name];
+      const at = same ? new Date(kept) : fromClock(typed[name]);
+      if (!Number.isNaN(at.getTime())) {
+        next[name] = at.toISOString();
       }
     }
     apply(next);

@@ -5,8 +5,8 @@ import { deleteGroup, renameGroup, type Group } from "../../api/people.ts";
 import { peopleTexts } from "../../messages/people.ts";
 import { Ask } from "../Ask.tsx";
 
-/** Renames or deletes a group. */
-export function GroupActions({ group, roles }: { group: Group; roles: number }) {
+/** Renames or deletes a group. What deleting ends has to be known before. */
+export function GroupActions({ group, roles }: { group: Group; roles: number | undefined }) {
   const texts = peopleTexts();
   const navigate = useNavigate();
   const [open, setOpen] = useState<"rename" | "delete">();
@@ -23,7 +23,7 @@ export function GroupActions({ group, roles }: { group: Group; roles: number }) 
       >
         {texts.rename}
       </Button>
-      <Button variant="default" color="red" onClick={() => setOpen("delete")}>
+      <Button variant="default" color="red" disabled={roles === undefined} onClick={() => setOpen("delete")}>
         {texts.deleteGroup}
       </Button>
       {open === "rename" && (
@@ -49,7 +49,7 @@ export function GroupActions({ group, roles }: { group: Group; roles: number }) 
           )}
         </Ask>
       )}
-      {open === "delete" && (
+      {open === "delete" && roles !== undefined && (
         <Ask
           danger
           title={texts.deleteTitle(group.name)}

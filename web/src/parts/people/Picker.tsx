@@ -48,6 +48,7 @@ export function Picker({
       </div>
     );
   }
+  const current = wanted === text.trim(); // else other options are on their way
   const open = wanted !== "" && found.data !== undefined;
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -56,7 +57,9 @@ export function Picker({
       setChosen((chosen + step + options.length) % Math.max(1, options.length));
     } else if (event.key === "Enter") {
       event.preventDefault(); // it chooses, and does not send the form
-      pick(options[chosen]);
+      if (current) {
+        pick(options[chosen]);
+      }
     }
   };
   return (
@@ -71,7 +74,7 @@ export function Picker({
         aria-expanded={open}
         aria-controls={id}
         aria-autocomplete="list"
-        aria-activedescendant={open && options.length > 0 ? `${id}-${chosen}` : undefined}
+        aria-activedescendant={open && current && options.length > 0 ? `${id}-${chosen}` : undefined}
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);
@@ -89,7 +92,7 @@ export function Picker({
             id={`${id}-${i}`}
             role="option"
             tabIndex={-1}
-            aria-selected={i === chosen}
+            aria-selected={current && i === chosen}
             onPointerMove={() => setChosen(i)}
             onClick={() => pick(each)}
           >

@@ -10,7 +10,16 @@ import { OnceLink } from "./OnceLink.tsx";
 type Open = "disable" | "enable" | "reset" | "remove" | "again";
 
 /** What an admin does with a user. Each dialog says what will happen, before it does. */
-export function UserActions({ user, roles, groups }: { user: User; roles: number; groups: number }) {
+export function UserActions({
+  user,
+  roles,
+  groups,
+}: {
+  user: User;
+  /** How many roles the user has; undefined: it is not known yet, and what depends on it waits. */
+  roles: number | undefined;
+  groups: number;
+}) {
   const texts = peopleTexts();
   const navigate = useNavigate();
   const self = useMe().user.id === user.id;
@@ -36,9 +45,13 @@ export function UserActions({ user, roles, groups }: { user: User; roles: number
           </Button>
         </>
       )}
-      {user.status === "disabled" && <Button onClick={show("enable")}>{texts.enable}</Button>}
+      {user.status === "disabled" && (
+        <Button disabled={roles === undefined} onClick={show("enable")}>
+          {texts.enable}
+        </Button>
+      )}
       {user.status === "invited" && <Button onClick={show("again")}>{texts.inviteAgain}</Button>}
-      <Button variant="default" color="red" onClick={show("remove")}>
+      <Button variant="default" color="red" disabled={roles === undefined} onClick={show("remove")}>
         {user.status === "invited" ? texts.uninvite : texts.remove}
       </Button>
 
@@ -58,7 +71,7 @@ export function UserActions({ user, roles, groups }: { user: User; roles: number
           <p>{texts.disableKeeps}</p>
         </Ask>
       )}
-      {open === "enable" && (
+      {open === "enable" && roles !== undefined && (
         <Ask
           title={texts.enableTitle(user.name)}
           button={texts.enable}
@@ -99,7 +112,7 @@ export function UserActions({ user, roles, groups }: { user: User; roles: number
           <p>{texts.inviteAgainHelp}</p>
         </Ask>
       )}
-      {open === "remove" && (
+      {open === "remove" && roles !== undefined && (
         <Ask
           danger
           title={user.status === "invited" ? texts.uninviteTitle(user.name) : texts.removeTitle(user.name)}
