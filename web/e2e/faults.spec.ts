@@ -300,7 +300,7 @@ test("a script that is gone after an upgrade loads the page again, once", async 
   const loads = () => faults.asked.filter((what) => /^GET \/(workflows|batches|account\/security)/.test(what));
   await signIn(made.person, faults);
   await page.goto(`${faults.url}/account/security`);
-  await expect(page.getByRole("heading", { name: "Sessions and passkeys" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Sign-in and sessions" })).toBeVisible();
   faults.spoil(/^GET \/assets\/workflows-/, { status: 404 }, { once: true });
   await page.getByRole("link", { name: "Workflows" }).click();
   await expect(page.getByRole("link", { name: made.workflow }).first()).toBeVisible();

@@ -3,6 +3,11 @@ import { chromium, flags } from "./chromium.ts";
 import type { Options } from "./harness.ts";
 import { full } from "./measure.ts";
 
+/** What people do every day: it runs by keyboard outside of test/full, too. */
+const byKeyboard = ["setup", "sign-in", "run", "execution", "executions", "editor", "api-keys"].map(
+  (name) => `*/${name}.spec.ts`,
+);
+
 /** Every story runs in three ways: with the pointer, with the keyboard alone, and without script. */
 export default defineConfig<Options>({
   testDir: ".",
@@ -25,7 +30,11 @@ export default defineConfig<Options>({
   },
   projects: [
     { name: "pointer", use: { way: "pointer" } },
-    { name: "keyboard", use: { way: "keyboard" }, testMatch: ["stories/*.spec.ts", "script/*.spec.ts"] },
+    {
+      name: "keyboard",
+      use: { way: "keyboard" },
+      testMatch: full ? ["stories/*.spec.ts", "script/*.spec.ts"] : byKeyboard,
+    },
     {
       name: "without script",
       use: { way: "without script", javaScriptEnabled: false },

@@ -11,7 +11,7 @@ export function useKeys(actions: { palette: () => void; help: () => void }): voi
   const navigate = useNavigate();
   const act = useEffectEvent((name: keyof typeof actions) => actions[name]());
   useEffect(() => {
-    let went = 0;
+    let went = -Infinity;
     const press = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
         event.preventDefault();
@@ -35,7 +35,7 @@ export function useKeys(actions: { palette: () => void; help: () => void }): voi
           field.focus();
         }
       }
-      went = event.key === "g" ? event.timeStamp : 0;
+      went = event.key === "g" ? event.timeStamp : -Infinity;
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
