@@ -83,7 +83,7 @@ test("a timeline that is too long to be drawn says so, and shows the newest runs
   const id = await run(admin, workflow, {}, "60s");
   await signIn(member);
   await page.goto(`/executions/${id}`);
-  const cut = page.getByText("Only the first 500 runs of these tasks are drawn together: count, check, and last.");
+  const cut = page.getByText("Only the first 500 runs of these tasks are drawn together: count, check and last.");
   await expect(cut).toBeVisible();
   const inspector = page.getByRole("region", { name: "Run of the task" });
   await page.getByRole("treeitem", { name: /^last/ }).click();

@@ -72,7 +72,8 @@ export async function setLanguage(next: Language, keep = false): Promise<void> {
   if (keep) {
     localStorage.setItem(stored, next);
   }
-  if (next === language && document.documentElement.lang === next) {
+  const local = navigator.languages.find((known) => known.split("-")[0] === next) ?? next;
+  if (next === language && document.documentElement.lang === next && locale === local) {
     return;
   }
   texts = next === "de" ? (await Promise.all([import("./de.ts"), translate()]))[0].de : en;
@@ -80,7 +81,7 @@ export async function setLanguage(next: Language, keep = false): Promise<void> {
   if (next !== "en") {
     await translate(); // what came meanwhile
   }
-  locale = navigator.languages.find((known) => known.split("-")[0] === next) ?? next;
+  locale = local;
   document.documentElement.lang = next;
   tell();
 }
