@@ -1,6 +1,9 @@
 import type { Admin } from "./people.ts";
 
-/** Definitions that tests apply. Each test has a namespace of its own, so that workers share a server. */
+/**
+ * Definitions that tests apply. The tests of a worker share a server, and what one leaves the next one sees: a test
+ * looks at its own workflows only, and one that looks at a whole list gives them a namespace of their own.
+ */
 export interface Workflow {
   name: string; // namespace/name
   id: string;

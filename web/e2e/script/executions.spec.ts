@@ -134,7 +134,8 @@ test("a link to the other environment that is only pointed at changes nothing", 
   expect((await asked).headers()["chargehand-environment"]).toBe("live");
   const shown = page.waitForResponse(
     (response) =>
-      response.url().includes("/api/v1/executions") && response.request().headers()["chargehand-environment"] === "test",
+      response.url().includes("/api/v1/executions") &&
+      response.request().headers()["chargehand-environment"] === "test",
   );
   await other.click();
   await expect(page).toHaveURL(/env=test/);

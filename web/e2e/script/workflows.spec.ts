@@ -18,10 +18,12 @@ test("a person finds a workflow, sees how it does, and reads its definition", as
   inspect,
 }) => {
   const tag = "orders";
-  const good = await apply(admin, greets, { document: { title: "Greet a customer", tags: { team: tag } } });
-  const bad = await apply(admin, fails);
-  const slow = await apply(admin, waits);
-  const [namespace = ""] = good.name.split("/");
+  const namespace = `found-${process.pid}`; // it has these three and nothing else
+  const good = await apply(admin, greets, {
+    document: { namespace, title: "Greet a customer", tags: { team: tag } },
+  });
+  const bad = await apply(admin, fails, { document: { namespace } });
+  const slow = await apply(admin, waits, { document: { namespace } });
   await run(admin, good, { name: "Ada" });
   const failed = await run(admin, bad);
   await run(admin, slow, {}, "0s");
