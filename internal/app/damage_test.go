@@ -266,7 +266,7 @@ func TestClockSteps(t *testing.T) {
 func wrong(t *testing.T, dir string) (names []string, all map[string]operate.Finding) {
 	t.Helper()
 	all = map[string]operate.Finding{}
-	for _, f := range operate.Doctor(t.Context(), installation.Settings{DataDir: dir}, false) {
+	for _, f := range operate.Doctor(t.Context(), installation.Settings{DataDir: dir}, operate.Checks{}) {
 		all[f.What] = f
 		if !f.OK {
 			names = append(names, f.What)

@@ -19,7 +19,7 @@ func testDoctorOfCluster(t *testing.T, i *fixture, cluster func(*Config)) {
 		cfg := Config{Settings: installation.Settings{DataDir: i.Dir}}
 		cluster(&cfg)
 		change(&cfg.Settings)
-		findings := operate.Doctor(t.Context(), cfg.Settings, false)
+		findings := operate.Doctor(t.Context(), cfg.Settings, operate.Checks{})
 		for _, f := range findings[:len(findings)-1] {
 			if !f.OK {
 				t.Errorf("doctor: %+v", f)

@@ -248,7 +248,7 @@ func newRestore(con console) *cobra.Command {
 			}
 			fmt.Fprintf(con.err, "restored the database, the master key and %d files (%d bytes) to %s\n", report.Files, report.Bytes, dataDir)
 			// The digests were compared on the way.
-			if !printFindings(con, operate.Doctor(cmd.Context(), installation.Settings{DataDir: dataDir}, false)) {
+			if !printFindings(con, operate.Doctor(cmd.Context(), installation.Settings{DataDir: dataDir}, operate.Checks{})) {
 				return &exitError{code: ExitFailed}
 			}
 			return nil
@@ -260,15 +260,15 @@ func newRestore(con console) *cobra.Command {
 
 func newDoctor(con console) *cobra.Command {
 	var cfg installation.Settings
-	var deep bool
+	var checks operate.Checks
 	var output, mailTo string
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, mail server, Temporal", Args: exactArgs(0),
+		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, counts, mail server, Temporal", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fillFlags(cmd, ""); err != nil {
 				return err
 			}
-			findings := operate.Doctor(cmd.Context(), cfg, deep)
+			findings := operate.Doctor(cmd.Context(), cfg, checks)
 			if cfg.Mail.URL != "" || cfg.Mail.From != "" || mailTo != "" {
 				findings = append(findings, operate.CheckMail(cmd.Context(), cfg, mailTo))
 			}
@@ -283,7 +283,8 @@ func newDoctor(con console) *cobra.Command {
 		},
 	}
 	installationFlags(cmd.Flags(), &cfg)
-	cmd.Flags().BoolVar(&deep, "deep", false, "read every stored content and compare its digest")
+	cmd.Flags().BoolVar(&checks.Deep, "deep", false, "read every stored content and compare its digest")
+	cmd.Flags().BoolVar(&checks.MendCounts, "mend-counts", false, "raise the counts of executions by the hour that are too low")
 	choiceVarP(cmd.Flags(), &output, "output", "o", formatTable, "how to print", formats...)
 	cmd.Flags().StringVar(&cfg.Engine, "engine", installation.EngineEmbedded, "what drives executions; with temporal, Temporal is checked too")
 	temporalFlags(cmd.Flags(), &cfg)

@@ -84,7 +84,7 @@ func Run(ctx context.Context, what Request) (report Report, err error) {
 		return m.report, err
 	}
 	m.close()
-	m.report.Findings = operate.Doctor(ctx, m.new, false)
+	m.report.Findings = operate.Doctor(ctx, m.new, operate.Checks{})
 	return m.report, nil
 }
 

@@ -58,7 +58,7 @@ func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
 	if _, err := operate.Restore(t.Context(), copied, again); err == nil {
 		t.Error("an installation is overwritten")
 	}
-	for _, f := range operate.Doctor(t.Context(), installation.Settings{DataDir: again}, true) {
+	for _, f := range operate.Doctor(t.Context(), installation.Settings{DataDir: again}, operate.Checks{Deep: true}) {
 		if !f.OK {
 			t.Errorf("doctor: %+v", f)
 		}

@@ -31,10 +31,10 @@ func (d *doctor) contents(ctx context.Context, rows *store.Store) {
 		d.add("files", "", d.cfg.FilesError(err))
 		return
 	}
-	inspect := contentCheck{ctx: ctx, rows: rows, blobs: blobs, deep: d.deep}
+	inspect := contentCheck{ctx: ctx, rows: rows, blobs: blobs, deep: d.Deep}
 	err = inspect.run()
 	whole := "have the right size"
-	if d.deep {
+	if d.Deep {
 		whole = "match their digests"
 	}
 	d.addDamages("files", fmt.Sprintf("%d contents in %s are there and %s; %d that nothing refers to", inspect.good, location, whole, inspect.orphans), inspect.damages, err)

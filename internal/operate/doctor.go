@@ -30,12 +30,18 @@ type Finding struct {
 
 // doctor gathers findings.
 type doctor struct {
-	cfg      installation.Settings
-	ring     *secret.Keyring // nil: it cannot be read
-	sealer   *secret.Sealer  // nil: there are no keys, and what is sealed cannot be opened
-	deep     bool
+	cfg    installation.Settings
+	ring   *secret.Keyring // nil: it cannot be read
+	sealer *secret.Sealer  // nil: there are no keys, and what is sealed cannot be opened
+	Checks
 	beside   bool // what takes the longer the more there is, is left out (Examine)
 	findings []Finding
+}
+
+// Checks say what Doctor does beyond what it always does.
+type Checks struct {
+	Deep       bool // read every content and compare its digest
+	MendCounts bool // raise counts by the hour that are too low
 }
 
 func (d *doctor) add(what, good string, err error) {
@@ -55,14 +61,14 @@ func (d *doctor) addDamages(what, good string, damages []string, err error) {
 	d.findings = append(d.findings, Finding{What: what, Detail: fmt.Sprintf("%d are wrong", len(damages)), Damages: damages})
 }
 
-// Doctor checks an installation, beside a running server or without one, and changes nothing. It
-// reports all that is wrong, not the first problem only. deep reads every content and compares its digest.
-func Doctor(ctx context.Context, cfg installation.Settings, deep bool) []Finding {
+// Doctor checks an installation, beside a running server or without one, and changes nothing but what it is asked to
+// mend. It reports all that is wrong, not the first problem only.
+func Doctor(ctx context.Context, cfg installation.Settings, checks Checks) []Finding {
 	cfg, err := cfg.WithDefaults()
 	if err != nil {
 		return []Finding{{What: "settings", Detail: err.Error()}}
 	}
-	d := &doctor{cfg: cfg, deep: deep}
+	d := &doctor{cfg: cfg, Checks: checks}
 	if d.directory() {
 		d.masterKey()
 		d.rows(ctx)
@@ -77,7 +83,7 @@ func Doctor(ctx context.Context, cfg installation.Settings, deep bool) []Finding
 }
 
 // Examine is Doctor from within a server that runs, over its own rows. It leaves out what takes the longer the more
-// there is: the structure of the database, the contents, and how much is encrypted.
+// there is: the structure of the database, the contents, the counts by the hour, and how much is encrypted.
 func Examine(ctx context.Context, cfg installation.Settings, rows *store.Store) []Finding {
 	d := &doctor{cfg: cfg, beside: true}
 	if d.directory() {
@@ -143,6 +149,7 @@ func (d *doctor) state(ctx context.Context, rows *store.Store) {
 	d.add("store move", "the database was not left by one", err)
 	if !d.beside {
 		d.contents(ctx, rows)
+		d.counts(ctx, rows)
 	}
 	d.work(ctx, rows)
 	d.memories(ctx, rows)

@@ -13,13 +13,15 @@ import (
 	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/operate"
+	"github.com/chargehand/chargehand/internal/rollup"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 // wrong are the names of the findings of an installation that are not well, and all findings by name.
 func wrong(t *testing.T, cfg installation.Settings, deep bool) (names []string, all map[string]operate.Finding) {
 	t.Helper()
 	all = map[string]operate.Finding{}
-	for _, f := range operate.Doctor(t.Context(), cfg, deep) {
+	for _, f := range operate.Doctor(t.Context(), cfg, operate.Checks{Deep: deep}) {
 		all[f.What] = f
 		if !f.OK {
 			names = append(names, f.What)
@@ -148,5 +150,50 @@ func TestDoctorKnowsTheLastBackup(t *testing.T) {
 	}
 	if _, all := wrong(t, cfg, false); !strings.Contains(all["backups"].Detail, time.Now().UTC().Format("2006-01-02T15")) {
 		t.Errorf("after one: %+v", all["backups"])
+	}
+}
+
+// TestDoctorRecounts: counts that are lower than what is stored are listed, mended when that is asked for, and right
+// afterwards. Those of executions that were deleted stay.
+func TestDoctorRecounts(t *testing.T) {
+	i := install(t, filepath.Join(t.TempDir(), "data"))
+	echo := i.Apply(apptest.Definition("echo", "{set: {text: ok}}"))
+	for range 3 {
+		if _, e := i.Ask("POST", "/workflows/"+echo+"/executions?wait=20s", "application/json", `{}`); e["status"] != "finished" {
+			t.Fatalf("execution %v", e)
+		}
+	}
+	cfg := installation.Settings{DataDir: i.Dir}
+	i.Halt()
+	rows, err := cfg.OpenBeside(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	if err := rollup.New(rollup.Config{Store: rows}).Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, all := wrong(t, cfg, false); len(got) != 0 {
+		t.Fatalf("wrong are %v: %+v", got, all)
+	}
+	err = rows.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.DeleteRollups(1<<62, 1)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, all := wrong(t, cfg, false)
+	lacking := all["counts by the hour"].Damages
+	if !slices.Equal(got, []string{"counts by the hour"}) || len(lacking) != 1 || !strings.Contains(lacking[0], ": started 0, at least ") {
+		t.Errorf("wrong are %v: %q", got, lacking)
+	}
+	for _, f := range operate.Doctor(t.Context(), cfg, operate.Checks{MendCounts: true}) {
+		if !f.OK || f.What == "counts by the hour" && f.Detail != "1 counts were too low, and are mended" {
+			t.Errorf("mending says %+v", f)
+		}
+	}
+	if got, all := wrong(t, cfg, false); len(got) != 0 {
+		t.Errorf("after mending wrong are %v: %+v", got, all)
 	}
 }

@@ -20,7 +20,7 @@ type Overview struct {
 const (
 	overviewDay = 24 * time.Hour
 	// rollupLife is how long the counts of an hour are kept.
-	rollupLife = 400 * overviewDay
+	rollupLife = store.RollupLife
 	// hourlyOverview is the longest time that is shown by the hour unless that is asked for.
 	hourlyOverview = 7*overviewDay + time.Hour
 	// maxOverviewBuckets bounds the buckets of an overview.

@@ -189,30 +189,38 @@ func scanRolledUp(row Row, e *Execution) {
 func (r *Reader) countStarted(p *RollupPart, changes Rollups, limit int) (full, noted bool, err error) {
 	p.upTo = p.cursor.Counted
 	n := 0
-	var e Execution
-	err = r.c.Query(`SELECT `+rollupColumns+`, (SELECT 1 FROM rollup_ended m WHERE m.execution = e.no)
- FROM execution e WHERE e.no > ?1 AND e.no <= ?2 ORDER BY e.no LIMIT ?3`, func(row Row) error {
+	err = r.acceptedAfter(p.cursor.Counted, p.cursor.Closing, limit, func(e *Execution, endNoted bool) error {
 		if len(changes) >= maxRollups {
 			return errEnough
 		}
 		n++
-		scanRolledUp(row, &e)
 		p.upTo = e.No
-		changes.AddStarted(&e)
-		if !row.Null(11) {
+		changes.AddStarted(e)
+		if endNoted {
 			noted = true
 		} else if e.State == StateEnded {
-			changes.AddEnded(&e)
+			changes.AddEnded(e)
 		}
 		return nil
-	}, p.cursor.Counted, p.cursor.Closing, int64(limit))
-	switch {
-	case errors.Is(err, errEnough):
+	})
+	if errors.Is(err, errEnough) {
 		return true, noted, nil
-	case err != nil:
-		return false, false, fmt.Errorf("count executions: %w", err)
 	}
-	return n == limit, noted, nil
+	return err == nil && n == limit, noted, err
+}
+
+// acceptedAfter reads up to limit executions by their numbers, with what counts of them and whether their end is noted.
+func (r *Reader) acceptedAfter(after, upTo int64, limit int, each func(e *Execution, noted bool) error) error {
+	var e Execution
+	err := r.c.Query(`SELECT `+rollupColumns+`, (SELECT 1 FROM rollup_ended m WHERE m.execution = e.no)
+ FROM execution e WHERE e.no > ?1 AND e.no <= ?2 ORDER BY e.no LIMIT ?3`, func(row Row) error {
+		scanRolledUp(row, &e)
+		return each(&e, !row.Null(11))
+	}, after, upTo, int64(limit))
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("count executions: %w", err)
+	}
+	return err
 }
 
 // countEnded counts noted ends of executions that are counted already. full: there may be more of them.

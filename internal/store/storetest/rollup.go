@@ -27,6 +27,7 @@ var rollupTests = map[string]func(*fixture){
 	"cancelled items are counted":             cancelledItemsCounted,
 	"nothing to count":                        nothingToCount,
 	"writers that run are named, or there is": writersNamed,
+	"a recount finds and mends what is low":   recountMends,
 }
 
 // countAll counts everything as package rollup does.
@@ -255,10 +256,130 @@ func rollupsUnderLoad(f *fixture) {
 			mu.Unlock()
 		})
 	}
+	counters.Go(func() {
+		for !done.Load() {
+			if faults, err := recounted(f.Store, 30); err != nil || len(faults) > 0 {
+				f.Errorf("a recount beside them finds %+v, %v", faults, err)
+				return
+			}
+		}
+	})
 	work.Wait()
 	done.Store(true)
 	counters.Wait()
 	f.countAll(100)
+	f.sameRollups(all)
+	f.wellCounted()
+}
+
+// recounted finds what rollups lack, as the doctor does.
+func recounted(s *store.Store, limit int) (faults []store.RollupFault, err error) {
+	ctx := context.Background()
+	var recount store.Recount
+	for more := true; more && err == nil; {
+		var page store.RecountPage
+		err = s.View(ctx, func(r *store.Reader) (err error) {
+			page, err = recount.Read(r, limit)
+			return err
+		})
+		more = recount.Add(page)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = s.View(ctx, func(r *store.Reader) error {
+		found, err := recount.Compare(r, recount.Keys(0))
+		if err != nil {
+			return err
+		}
+		first, err := r.FirstRollup(0)
+		if errors.Is(err, store.ErrNotFound) {
+			faults = found
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		totals, err := r.ShortTotals(first, first+1000*store.HourMs)
+		faults = slices.Concat(found, totals)
+		return err
+	})
+	return faults, err
+}
+
+func (f *fixture) wellCounted() {
+	f.Helper()
+	if faults, err := recounted(f.Store, 30); err != nil || len(faults) > 0 {
+		f.Errorf("a recount finds %+v, %v", faults, err)
+	}
+}
+
+func recountMends(f *fixture) {
+	f.wellCounted()
+	r := rand.New(rand.NewPCG(9, f.n))
+	var all []store.Execution
+	for range 60 {
+		e := f.varied(r)
+		f.insert(&e)
+		f.update(func(tx *store.Tx) (err error) {
+			copied := e
+			copied, err = ended(tx, &copied, rand.New(rand.NewPCG(10, uint64(len(all)))))
+			all = append(all, copied)
+			return err
+		})
+		if len(all) == 30 {
+			f.countAll(100)
+		}
+	}
+	f.wellCounted() // what is not counted yet is nothing that lacks
+	f.countAll(100)
+	f.wellCounted()
+	for _, damage := range []string{
+		`DELETE FROM rollup WHERE workflow = 1`,
+		`UPDATE rollup SET started = started - 1 WHERE workflow = 0 AND started > 0`,
+		`UPDATE rollup SET finished = 0, durations = NULL WHERE actor = 0`,
+		`DELETE FROM rollup WHERE workflow = 0`,
+		`DELETE FROM rollup`,
+	} {
+		err := f.db.Update(context.Background(), func(c store.Conn) error {
+			_, err := c.Exec(damage)
+			return err
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+		faults, err := recounted(f.Store, 7)
+		if err != nil || len(faults) == 0 {
+			f.Fatalf("%s: a recount finds %d faults, %v", damage, len(faults), err)
+		}
+		f.update(func(tx *store.Tx) error { return tx.MendRollups(faults) })
+		f.wellCounted()
+		f.sameRollups(all)
+	}
+	// Totals alone that are less than their parts: the executions are gone, and their counts stay.
+	f.update(func(tx *store.Tx) error {
+		for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
+			if _, err := tx.DeleteEnded(env, startMs+99*store.HourMs, 1000); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.wellCounted()
+	f.sameRollups(all)
+	err := f.db.Update(context.Background(), func(c store.Conn) error {
+		_, err := c.Exec(`DELETE FROM rollup WHERE workflow = 0`)
+		return err
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	faults, err := recounted(f.Store, 7)
+	if err != nil || len(faults) == 0 {
+		f.Fatalf("a recount finds no total that is missing: %v", err)
+	}
+	f.update(func(tx *store.Tx) error { return tx.MendRollups(faults) })
+	f.wellCounted()
 	f.sameRollups(all)
 }
 
