@@ -46,7 +46,7 @@ type BatchExecution struct {
 	Index       int             `json:"index"`
 	ExecutionID string          `json:"execution_id"`
 	ItemID      string          `json:"item_id,omitempty"`
-	Inputs      json.RawMessage `json:"inputs"`
+	Inputs      json.RawMessage `json:"inputs,omitempty"` // nil in a summary
 	Status      string          `json:"status"`
 	Phase       string          `json:"phase"`
 	DurationMS  *int64          `json:"duration_ms,omitempty"`
@@ -102,22 +102,34 @@ func (c *Client) FindBatch(ctx context.Context, id string) (*Batch, error) {
 	return &b, c.do(ctx, call{method: http.MethodGet, path: "/batches/" + url.PathEscape(id), query: url.Values{"executions": {"none"}}, into: &b})
 }
 
-// ListAllBatches returns a page of the batches of all workflows.
-func (c *Client) ListAllBatches(ctx context.Context, limit int, cursor string) (*Page[Batch], error) {
-	return list[Batch](ctx, c, "/batches", page(limit, cursor))
+// BatchFilter narrows a list of batches; zero fields do not.
+type BatchFilter struct {
+	Workflow      string   // id or namespace.name
+	Statuses      []string // pending, running, completed, failed
+	Phases        []string // as Statuses, and cancelled
+	CreatedAfter  string   // RFC 3339
+	CreatedBefore string
 }
 
-// ListBatches returns a page of the batches of a workflow, newest first.
-func (c *Client) ListBatches(ctx context.Context, workflow string, limit int, cursor string) (*Page[Batch], error) {
+// ListBatches returns a page of batches without their items, newest first.
+func (c *Client) ListBatches(ctx context.Context, f BatchFilter, limit int, cursor string) (*Page[Batch], error) {
 	q := page(limit, cursor)
-	q.Set("executions", "none")
-	return list[Batch](ctx, c, "/workflows/"+url.PathEscape(workflow)+"/batch", q)
+	set(q, map[string]string{"created_after": f.CreatedAfter, "created_before": f.CreatedBefore})
+	addAll(q, "status", f.Statuses)
+	addAll(q, "phase", f.Phases)
+	path := "/batches"
+	if f.Workflow != "" {
+		path = "/workflows/" + url.PathEscape(f.Workflow) + "/batch"
+		q.Set("executions", "none")
+	}
+	return list[Batch](ctx, c, path, q)
 }
 
 // ItemFilter narrows a list of items; zero fields do not.
 type ItemFilter struct {
 	Statuses []string
 	Phases   []string
+	Summary  bool // without the inputs
 }
 
 // BatchItems returns a page of the items of a batch, in order of the items.
@@ -125,6 +137,9 @@ func (c *Client) BatchItems(ctx context.Context, workflow, id string, f ItemFilt
 	q := page(limit, cursor)
 	addAll(q, "status", f.Statuses)
 	addAll(q, "phase", f.Phases)
+	if f.Summary {
+		q.Set("fields", "summary")
+	}
 	return list[BatchExecution](ctx, c, batch(workflow, id)+"/items", q)
 }
 

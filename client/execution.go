@@ -173,6 +173,7 @@ type ExecutionFilter struct {
 	Search        string
 	OldestFirst   bool
 	Input         bool // with the inputs
+	Summary       bool // without the results
 }
 
 // ListExecutions returns a page of executions, newest first.
@@ -184,6 +185,9 @@ func (c *Client) ListExecutions(ctx context.Context, f ExecutionFilter, limit in
 	}
 	if f.Input {
 		q.Set("include", "input")
+	}
+	if f.Summary {
+		q.Set("fields", "summary")
 	}
 	path := "/executions"
 	if f.Workflow != "" {

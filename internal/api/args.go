@@ -30,6 +30,7 @@ type args struct {
 	filter        service.ExecutionFilter
 	batches       service.ListBatches   // filters of a list of batches
 	inputs        bool                  // of executions in a list
+	summary       bool                  // of a list
 	revision      int64                 // of a version; 0: the newest one
 	workflows     service.ListWorkflows // filters of a list of workflows
 	draft         bool

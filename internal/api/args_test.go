@@ -231,6 +231,10 @@ func TestBadFlags(t *testing.T) {
 		{path: pathE + "/timeline?order=asc&order=desc"},
 		{path: pathE + "/timeline?fields=output"},
 		{path: pathE + "/timeline?fields="},
+		{path: "/api/v1/executions?fields=output"},
+		{path: pathW + "/executions?fields="},
+		{path: "/api/v1/executions?fields=summary&fields=id"},
+		{path: pathB + "/items?fields=inputs"},
 		{path: pathE + "/graph?format=svg"},
 	} {
 		wantProblem(t, q.to(s), 400, "invalid_parameter")

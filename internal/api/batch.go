@@ -113,7 +113,7 @@ func batchEndpoints() []endpoint {
 		{
 			method: get, path: one + "/items", id: "listBatchItems", tag: "Batches",
 			summary: "List the items of a batch", about: "In input order.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{statusParameter, phaseParameter, limitParameter, seqCursorParameter},
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{statusParameter, phaseParameter, summaryOf("inputs"), limitParameter, seqCursorParameter},
 			answers: []answer{{status: 200, about: "List of items", view: batchItemPage{}}},
 			serve:   (*call).listBatchItems,
 		},
@@ -270,7 +270,7 @@ func (c *call) listBatchItems() error {
 	out.text(`{"data":[`)
 	next := -1
 	if c.args.seq < int64(b.Total) {
-		q := service.BatchEntries{Statuses: c.args.statuses, Phases: c.args.phases, From: int(c.args.seq), Limit: c.args.limit}
+		q := service.BatchEntries{Statuses: c.args.statuses, Phases: c.args.phases, From: int(c.args.seq), Limit: c.args.limit, Summary: c.args.summary}
 		if next, err = c.streamEntries(out, b, q); err != nil {
 			return err
 		}
@@ -300,8 +300,10 @@ func (c *call) streamEntries(out *stream, b *service.Batch, q service.BatchEntri
 func (s *stream) entry(e *service.BatchEntry) error {
 	s.text(`{"execution_id":"`)
 	s.dst = e.Execution.Append(s.dst)
-	s.text(`","inputs":`)
-	s.dst = append(s.dst, e.Inputs...)
+	if s.text(`"`); e.Inputs != nil {
+		s.text(`,"inputs":`)
+		s.dst = append(s.dst, e.Inputs...)
+	}
 	s.text(`,"status":"` + e.Status.String() + `","phase":"` + e.Phase.String() + `"`)
 	if e.Ended {
 		s.text(`,"duration_ms":`)

@@ -124,6 +124,7 @@ var schemaAbout = map[string]string{
 	"GraphPhaseCounts":    "How many runs of a task are in which phase.",
 	"Batch":               "A batch of executions of one workflow.",
 	"BatchEntry":          "One item of a batch.",
+	"BatchItem":           "One item of a batch, in a list of items.",
 	"BatchPage":           "A page of batches, newest first.",
 	"BatchItemPage":       "A page of the items of a batch, in input order.",
 	"Operation":           "One action on many executions.",
@@ -333,6 +334,7 @@ var fieldAbout = map[string]string{
 	"Batch.effective_concurrency": "Executions at a time, as the server grants it.", "Batch.completed_at": "When the last item ended; left out before.",
 	"BatchEntry.inputs": "The item: what the execution was started with.", "BatchEntry.index": "Place of the item in the batch, from 0.",
 	"BatchEntry.item_id": "Name of the item, if it has one.", "BatchEntry.execution_id": "The execution of the item.",
+	"BatchItem.index": "Place of the item in the batch, from 0.", "BatchItem.item_id": "Name of the item, if it has one.", "BatchItem.execution_id": "The execution of the item.",
 
 	"FileReference.uri": "Address of the file, without a host.", "FileReference.name": "Name of the file, for display only.",
 	"FileReference.mediaType": "Media type of the content.", "FileReference.digest": "sha256: and the SHA-256 of the content.",

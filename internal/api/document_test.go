@@ -243,7 +243,7 @@ var samples = map[string][]request{
 		{method: "POST", path: pathW + "/executions?wait=1s&version=1.0.0"},
 	},
 	"listWorkflowExecutions": {{path: pathW + "/executions?status=finished&phase=completed&batch_id=0197a5c4-3333-7000-8000-000000000003&created_after=2026-01-31T09:30:00Z&created_before=2027-01-31T09:30:00Z"}},
-	"listExecutions":         {{path: "/api/v1/executions"}},
+	"listExecutions":         {{path: "/api/v1/executions"}, {path: "/api/v1/executions?fields=summary"}},
 	"countExecutions": {
 		{path: "/api/v1/executions/count"},
 		{path: "/api/v1/executions/count?status=error&phase=faulted&created_after=2026-01-01T00:00:00Z&created_before=2026-02-01T00:00:00Z&workflow_id=0197a5c4-1111-7000-8000-000000000001"},
@@ -284,7 +284,7 @@ var samples = map[string][]request{
 	"runBatch":         {{method: "POST", path: pathW + "/batch", body: `{"items":[{"a":1},{}],"concurrency":2}`, header: map[string]string{"Prefer": "wait=1"}}},
 	"listBatches":      {{path: pathW + "/batch?executions=page"}},
 	"getBatch":         {{path: pathB}, {path: pathB + "?executions=none"}, {path: pathB, header: map[string]string{"If-None-Match": "*"}}},
-	"listBatchItems":   {{path: pathB + "/items?status=error&limit=1"}},
+	"listBatchItems":   {{path: pathB + "/items?status=error&limit=1"}, {path: pathB + "/items?fields=summary"}},
 	"cancelBatch":      {{method: "POST", path: pathB + "/cancel"}},
 	"suspendExecution": {{method: "POST", path: pathE + "/suspend"}},
 	"resumeExecution":  {{method: "POST", path: pathE + "/resume", body: `{}`}},

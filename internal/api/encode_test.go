@@ -118,6 +118,10 @@ func TestBatchAnswers(t *testing.T) {
 	if items["cursor"] != nil || len(items["data"].([]any)) != 1 {
 		t.Errorf("last page of items: %v", items)
 	}
+	first := `{"data":[{"execution_id":"` + executionID.String() + `","status":"finished",`
+	if a := (request{path: pathB + "/items?limit=1&fields=summary"}).to(s); a.status != 200 || !strings.HasPrefix(string(a.body), first) {
+		t.Errorf("a summary of items: %d %s", a.status, a.body)
+	}
 	items = decode(t, request{path: pathB + "/items?cursor=4000000000"}.to(s).body)
 	if items["cursor"] != nil || len(items["data"].([]any)) != 0 {
 		t.Errorf("beyond the end: %v", items)

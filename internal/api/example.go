@@ -248,7 +248,7 @@ func examples() map[reflect.Type]any {
 			LastSeq: 1, MinDurationMs: &second, MeanDurationMs: &second, MaxDurationMs: &second,
 		}}},
 		batchPage{Data: []batch{withoutEntries(run)}},
-		batchItemPage{Data: entries},
+		batchItemPage{Data: []batchItem{batchItem(entries[0]), batchItem(entries[1])}},
 		oneBulk, operationPage{Data: []operation{bulk}}, operationItemPage{Data: []operationItem{refused}, Cursor: &next},
 		operationBody{Action: "retry", Filter: bulk.Filter, Version: "published"},
 		operationPreview{DryRun: true, Action: "cancel", Count: 12408, Limit: service.MaxOperationExecutions},

@@ -319,7 +319,7 @@ func (c *call) deleteExecution() error {
 func (c *call) listExecutions() error {
 	q := c.listedExecutions()
 	q.Limit, q.After, q.View = c.args.limit, c.args.after, c.asked()
-	q.Inputs = c.args.inputs
+	q.Inputs, q.Summary = c.args.inputs, c.args.summary
 	page, err := c.server.service.ListExecutions(c.r.Context(), c.principal, q)
 	if err != nil {
 		return err

@@ -132,6 +132,22 @@ var orderFilters = []*parameter{
 			return ""
 		},
 	},
+	summaryOf("results"),
+}
+
+// summaryOf is the parameter by which a list leaves out what is large.
+func summaryOf(large string) *parameter {
+	return &parameter{
+		name: "fields", in: "query", about: "summary: without " + large + ".",
+		schema: huma.Schema{Type: "string", Enum: []any{"summary"}}, example: "summary",
+		read: func(c *call, value string) (complaint string) {
+			if value != "summary" {
+				return "must be summary."
+			}
+			c.args.summary = true
+			return ""
+		},
+	}
 }
 
 // workflowFilters are more of them where the path names no workflow.

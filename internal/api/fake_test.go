@@ -193,11 +193,14 @@ func fixtureEntries(q service.BatchEntries, each func(*service.BatchEntry) error
 	phases := []chargehand.Phase{chargehand.Completed, chargehand.Faulted, chargehand.Running}
 	faults := []*service.ExecutionError{nil, fixtureError(), nil}
 	for i := q.From; i < len(statuses); i++ {
-		err := each(&service.BatchEntry{
+		e := service.BatchEntry{
 			Index: i, ItemID: "item", Execution: executionID, Inputs: []byte(`{"i":1.0}`), Status: statuses[i], Phase: phases[i],
 			Ended: statuses[i].Final(), DurationMs: int64(i * 10), Error: faults[i],
-		})
-		if err != nil {
+		}
+		if q.Summary {
+			e.Inputs = nil
+		}
+		if err := each(&e); err != nil {
 			return -1, err
 		}
 		if q.Limit > 0 && i-q.From+1 == q.Limit && i+1 < len(statuses) {

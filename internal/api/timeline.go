@@ -126,19 +126,8 @@ var (
 			return ""
 		},
 	}
-	summaryParameter = &parameter{
-		name: "fields", in: "query", about: "summary: without input and output.",
-		schema: huma.Schema{Type: "string", Enum: []any{"summary"}}, example: "summary",
-		read: func(c *call, value string) (complaint string) {
-			if value != "summary" {
-				return "must be summary."
-			}
-			c.args.timeline.Summary = true
-			return ""
-		},
-	}
 	timelineParameters = []*parameter{
-		referenceParameter, underParameter, taskPhaseParameter, afterSeqParameter, timelineOrderParameter, summaryParameter,
+		referenceParameter, underParameter, taskPhaseParameter, afterSeqParameter, timelineOrderParameter, summaryOf("input and output"),
 		limitParameter, seqCursorParameter,
 	}
 )
@@ -199,6 +188,7 @@ func timelineEndpoints() []endpoint {
 func (c *call) getTimeline() error {
 	list := c.args.timeline
 	list.Workflow, list.Execution, list.Limit, list.After, list.View = c.workflow, c.execution, c.args.limit, c.args.seq, c.asked()
+	list.Summary = c.args.summary
 	page, err := c.server.service.Timeline(c.r.Context(), c.principal, list)
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ type Execution struct {
 	Workflow        chargehand.WorkflowID   `json:"workflow_id" format:"uuid"`
 	Status          string                  `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
 	CreatedAt       moment                  `json:"created_at"`
-	Results         []result                `json:"results" nullable:"true" doc:"Output files of the last step; null while the execution is not finished."`
+	Results         []result                `json:"results" nullable:"true" doc:"Output files of the last step; null while the execution is not finished, and in lists with fields=summary."`
 	Phase           string                  `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
 	WorkflowVersion string                  `json:"workflow_version"`
 	Revision        int64                   `json:"revision" doc:"Revision of workflow_version, counted from 1."`
@@ -247,6 +247,18 @@ type batch struct {
 type batchEntry struct {
 	Execution  chargehand.ExecutionID `json:"execution_id" format:"uuid"`
 	Inputs     map[string]any         `json:"inputs"`
+	Status     string                 `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
+	Phase      string                 `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
+	DurationMs *int64                 `json:"duration_ms,omitempty" minimum:"0" doc:"Finish minus start, in milliseconds."`
+	Index      int                    `json:"index" minimum:"0"`
+	ItemID     string                 `json:"item_id,omitempty"`
+	Error      *executionError        `json:"error,omitempty"`
+}
+
+// batchItem is a batchEntry in a list of items, which may be a summary.
+type batchItem struct {
+	Execution  chargehand.ExecutionID `json:"execution_id" format:"uuid"`
+	Inputs     map[string]any         `json:"inputs,omitempty" nullable:"false" doc:"The item: what the execution was started with. Left out with fields=summary."`
 	Status     string                 `json:"status" enum:"initial,processing,human_in_the_loop,finished,error"`
 	Phase      string                 `json:"phase" enum:"pending,running,waiting,suspended,cancelled,faulted,completed"`
 	DurationMs *int64                 `json:"duration_ms,omitempty" minimum:"0" doc:"Finish minus start, in milliseconds."`
@@ -469,7 +481,7 @@ type listPage[T any] struct {
 type (
 	apiKeyPage     listPage[apiKey]
 	auditPage      listPage[auditEntry]
-	batchItemPage  listPage[batchEntry]
+	batchItemPage  listPage[batchItem]
 	batchPage      listPage[batch]
 	executionPage  listPage[Execution]
 	grantPage      listPage[grant]

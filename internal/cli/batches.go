@@ -15,9 +15,15 @@ func newBatches(con console) *cobra.Command {
 	return group("batches", "List, read, watch, cancel and delete batches", c.batchesList(), c.batchesGet(), c.batchesWatch(), c.batchesItems(), c.batchesCancel(), c.batchesDelete())
 }
 
+var (
+	batchStatuses = []string{"pending", "running", "completed", "failed"}
+	batchPhases   = []string{"pending", "running", "completed", "failed", "cancelled"}
+)
+
 func (c *connection) batchesList() *cobra.Command {
-	known := newNames(nil)
-	return newList(c, listing[client.Batch]{
+	var f client.BatchFilter
+	var known *names
+	cmd := newList(c, listing[client.Batch]{
 		use: "list [WORKFLOW]", short: "List batches, newest first", args: atMostArgs(1), limit: 20,
 		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> CANCELLED*> RUNNING> STARTED TOOK",
 		key:     func(b *client.Batch) string { return b.BatchID },
@@ -29,36 +35,39 @@ func (c *connection) batchesList() *cobra.Command {
 			}
 		},
 		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.Batch], error) {
-			if len(args) == 0 {
-				return allBatches(api, known), nil
+			known = newNames(api)
+			if len(args) == 1 {
+				w, err := findWorkflow(ctx, api, args[0])
+				if err != nil {
+					return nil, err
+				}
+				f.Workflow, known.known[w.ID] = w.ID, w.FullName()
 			}
-			w, err := findWorkflow(ctx, api, args[0])
-			if err != nil {
-				return nil, err
-			}
-			known.known[w.ID] = w.FullName()
+			err := resolveTimes(&f.CreatedAfter, &f.CreatedBefore)
 			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Batch], error) {
-				return api.ListBatches(ctx, w.ID, limit, cursor)
-			}, nil
+				p, err := api.ListBatches(ctx, f, limit, cursor)
+				if err == nil && c.tables() {
+					known.learn(ctx, workflowsOfBatches(p.Data))
+				}
+				return p, err
+			}, err
 		},
 	})
+	fl := cmd.Flags()
+	onlyCancelled := map[string]string{"cancelled": "cancelled is a phase: --phase cancelled"}
+	fl.Var(&choices{&f.Statuses, batchStatuses, onlyCancelled}, "status", "only batches with one of these statuses: "+strings.Join(batchStatuses, ", "))
+	fl.Var(&choices{&f.Phases, batchPhases, nil}, "phase", "only batches in one of these phases: "+strings.Join(batchPhases, ", "))
+	timeVar(fl, &f.CreatedAfter, "created-after", createdAfterText)
+	timeVar(fl, &f.CreatedBefore, "created-before", createdBeforeText)
+	return cmd
 }
 
-// allBatches fetches the batches of all workflows, and learns the names of these.
-func allBatches(api *client.Client, known *names) fetch[client.Batch] {
-	known.api = api
-	return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Batch], error) {
-		p, err := api.ListAllBatches(ctx, limit, cursor)
-		if err != nil {
-			return nil, err
-		}
-		var ids []string
-		for i := range p.Data {
-			ids = append(ids, p.Data[i].WorkflowID)
-		}
-		known.learn(ctx, ids)
-		return p, nil
+func workflowsOfBatches(list []client.Batch) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].WorkflowID
 	}
+	return ids
 }
 
 // onBatch is an action on BATCH.
@@ -186,6 +195,7 @@ func (c *connection) batchesItems() *cobra.Command {
 		},
 	})
 	statesVar(cmd.Flags(), &f.Statuses, &f.Phases, "items")
+	cmd.Flags().BoolVar(&f.Summary, "summary", false, "leave the inputs out")
 	return cmd
 }
 

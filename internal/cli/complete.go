@@ -153,7 +153,7 @@ func completeBatches(ctx context.Context, api *client.Client, _ []string) ([]str
 	enough := errors.New("enough")
 	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
 		const perWorkflow, most = 10, 50
-		page, err := api.ListBatches(ctx, w.ID, perWorkflow, "")
+		page, err := api.ListBatches(ctx, client.BatchFilter{Workflow: w.ID}, perWorkflow, "")
 		if err != nil {
 			return err
 		}

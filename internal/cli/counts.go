@@ -12,12 +12,18 @@ import (
 	"github.com/chargehand/chargehand/client"
 )
 
+// What the flags for the time of creation do.
+const (
+	createdAfterText  = "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago"
+	createdBeforeText = "only what was created before this time"
+)
+
 // filterFlags are the flags that say which executions are listed, counted or grouped.
 func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter) {
 	statesVar(fl, &f.Statuses, &f.Phases, "executions")
 	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
-	timeVar(fl, &f.CreatedAfter, "created-after", "only what was created after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
-	timeVar(fl, &f.CreatedBefore, "created-before", "only what was created before this time")
+	timeVar(fl, &f.CreatedAfter, "created-after", createdAfterText)
+	timeVar(fl, &f.CreatedBefore, "created-before", createdBeforeText)
 	fl.StringArrayVar(&f.Labels, "label", nil, "only executions with this label, NAME:VALUE (repeatable: with all of them)")
 	fl.StringArrayVar(&f.ErrorCodes, "error-code", nil, "only executions that failed with this code (repeatable)")
 	fl.StringArrayVar(&f.Causes, "cause", nil, "only executions that were started by api, batch, schedule, event, parent or retry (repeatable)")

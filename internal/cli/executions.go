@@ -53,6 +53,7 @@ func (c *connection) executionsList() *cobra.Command {
 				return nil, err
 			}
 			known = newNames(api)
+			f.Summary = f.Summary || c.tables() // which show no results
 			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Execution], error) {
 				p, err := api.ListExecutions(ctx, f, limit, cursor)
 				if err == nil && c.tables() {
@@ -66,6 +67,7 @@ func (c *connection) executionsList() *cobra.Command {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.OldestFirst, "oldest-first", false, "list the oldest first")
 	fl.BoolVar(&f.Input, "input", false, "show the inputs, with --output json or yaml")
+	fl.BoolVar(&f.Summary, "summary", false, "leave the results out, with --output json or yaml")
 	return cmd
 }
 
@@ -94,12 +96,15 @@ func resolveFilter(ctx context.Context, api *client.Client, f *client.ExecutionF
 			*id = found.ID
 		}
 	}
-	for flag, value := range map[string]*string{"--created-after": &f.CreatedAfter, "--created-before": &f.CreatedBefore} {
-		if err := resolveTime(flag, value); err != nil {
-			return err
-		}
+	return resolveTimes(&f.CreatedAfter, &f.CreatedBefore)
+}
+
+// resolveTimes makes times of what --created-after and --created-before say.
+func resolveTimes(after, before *string) error {
+	if err := resolveTime("--created-after", after); err != nil {
+		return err
 	}
-	return nil
+	return resolveTime("--created-before", before)
 }
 
 // resolveTime makes a time of what a flag says: a time, or how long ago. Empty stays empty.

@@ -146,7 +146,7 @@ func findBatch(ctx context.Context, api *client.Client, text string) (*client.Ba
 	text = strings.ToLower(text)
 	found := map[string]string{}
 	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
-		page, err := api.ListBatches(ctx, w.ID, maxPage, "")
+		page, err := api.ListBatches(ctx, client.BatchFilter{Workflow: w.ID}, maxPage, "")
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ type BatchEntry struct {
 	Index     int
 	ItemID    string // empty: none
 	Execution chargehand.ExecutionID
-	Inputs    []byte // JSON object
+	Inputs    []byte // JSON object; nil in a summary
 	Status    chargehand.Status
 	Phase     chargehand.Phase
 	// Ended reports whether DurationMs is known: the item has started and ended.
@@ -27,6 +27,7 @@ type BatchEntries struct {
 	Phases   []chargehand.Phase  // none: any
 	From     int                 // first index
 	Limit    int                 // 0: all
+	Summary  bool                // leave the inputs out
 }
 
 const (
@@ -87,7 +88,7 @@ func (s *Service) Entries(ctx context.Context, b *Batch, q BatchEntries, each fu
 			q.From = at
 			return s.readEntries(ctx, b, q, each)
 		}
-		if err := s.eachEntry(ctx, b, at, &b.entries[at], each); err != nil {
+		if err := s.eachEntry(ctx, b, at, &b.entries[at], q.Summary, each); err != nil {
 			return 0, err
 		}
 	}
@@ -95,7 +96,7 @@ func (s *Service) Entries(ctx context.Context, b *Batch, q BatchEntries, each fu
 }
 
 // eachEntry completes an entry and hands it on.
-func (s *Service) eachEntry(ctx context.Context, b *Batch, index int, e *batchEntry, each func(*BatchEntry) error) error {
+func (s *Service) eachEntry(ctx context.Context, b *Batch, index int, e *batchEntry, summary bool, each func(*BatchEntry) error) error {
 	shown := BatchEntry{
 		Index: index, ItemID: e.itemID, Execution: e.id, Status: e.status, Phase: e.phase, Ended: e.ended, DurationMs: e.durationMs,
 	}
@@ -107,6 +108,9 @@ func (s *Service) eachEntry(ctx context.Context, b *Batch, index int, e *batchEn
 		if shown.Error, err = faultError(e.fault); err != nil {
 			return err
 		}
+	}
+	if summary {
+		return each(&shown)
 	}
 	if shown.Inputs, err = s.unpack(ctx, e.input); err != nil {
 		return err
@@ -156,7 +160,7 @@ func (s *Service) readEntries(ctx context.Context, b *Batch, q BatchEntries, eac
 				it.entry = b.entries[it.index]
 				it.entry.input, it.entry.fault = input, fault
 			}
-			if err := s.eachEntry(ctx, b, it.index, &it.entry, each); err != nil {
+			if err := s.eachEntry(ctx, b, it.index, &it.entry, q.Summary, each); err != nil {
 				return 0, err
 			}
 			left--

@@ -17,6 +17,7 @@ type ListExecutions struct {
 	Batch         chargehand.BatchID    // zero: any
 	Filter        ExecutionFilter
 	Inputs        bool      // show the inputs
+	Summary       bool      // leave the results out
 	CreatedAfter  time.Time // exclusive; zero: no bound
 	CreatedBefore time.Time // exclusive; zero: no bound
 	Limit         int       // 1 to 100
@@ -63,7 +64,7 @@ func (s *Service) ListExecutions(ctx context.Context, p *Principal, q ListExecut
 		}
 		found = make([]snapshot, len(rows))
 		for i := range rows {
-			found[i].row = rows[i]
+			found[i].row, found[i].summary = rows[i], q.Summary
 			if err := s.complete(r, &found[i]); err != nil {
 				return err
 			}

@@ -271,7 +271,31 @@ func (h *live) executions(r *store.Reader, ids [][16]byte, before, known map[Top
 		f.final = row.Status.Final()
 		known[id] = f
 	}
-	return nil
+	return h.completeAll(r, before, known)
+}
+
+// completeAll reads what belongs to the executions that have changed. Labels and ancestors never change.
+func (h *live) completeAll(r *store.Reader, before, known map[Topic]found) error {
+	var changed []*snapshot
+	for id, f := range known {
+		x, was := f.execution, before[id].execution
+		switch {
+		case x == nil || x == was:
+		case was != nil && !f.final:
+			x.labels, x.parent, x.root = was.labels, was.parent, was.root
+		default:
+			changed = append(changed, x)
+		}
+	}
+	list := make([]snapshot, len(changed))
+	for i, x := range changed {
+		list[i] = *x
+	}
+	err := h.s.completeAll(r, list)
+	for i, x := range changed {
+		*x = list[i]
+	}
+	return err
 }
 
 func (h *live) batches(r *store.Reader, ids [][16]byte, before, known map[Topic]found) error {

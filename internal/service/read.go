@@ -90,6 +90,7 @@ func (s *Service) findExecution(r *store.Reader, p *Principal, workflow chargeha
 // snapshot is what one View has read about an execution.
 type snapshot struct {
 	row     store.Execution
+	summary bool // without results
 	names   startNames
 	batch   chargehand.BatchID
 	outcome store.Outcome
@@ -135,7 +136,7 @@ func (s *Service) complete(r *store.Reader, x *snapshot) (err error) {
 	if x.names, err = s.startNames(r, &x.row); err != nil {
 		return err
 	}
-	if x.batch, err = s.names.batch(r, x.row.Batch); err != nil || !x.row.Status.Final() {
+	if x.batch, err = s.names.batch(r, x.row.Batch); err != nil || !x.row.Status.Final() || x.summary && x.row.Status == chargehand.Finished {
 		return err
 	}
 	if x.outcome, err = r.Outcome(x.row.No); err != nil || x.outcome.Files == nil {
@@ -183,6 +184,7 @@ func (s *Service) show(x *snapshot, v View) (*Execution, error) {
 		if e.Error, err = faultError(x.outcome.Fault); err != nil {
 			return nil, err
 		}
+	case x.summary:
 	case row.Status == chargehand.Finished && len(x.files) > 0:
 		for i := range x.files {
 			e.Results = append(e.Results, s.result(&x.files[i], v, now))

@@ -5,7 +5,7 @@ import { every, queries, question } from "./query.ts";
 
 export type Batch = Schemas["Batch"];
 export type BatchPage = Schemas["BatchPage"];
-export type Item = Schemas["BatchEntry"];
+export type Item = Schemas["BatchItem"];
 
 /** A batch ends once, and never changes then. */
 export const isOver = (batch: Batch): boolean => batch.completed_at !== undefined;

@@ -1706,8 +1706,25 @@ export type components = {
             item_id?: string;
             error?: components["schemas"]["ExecutionError"];
         };
+        BatchItem: {
+            /** Format: uuid */
+            execution_id: string;
+            inputs?: {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            status: "initial" | "processing" | "human_in_the_loop" | "finished" | "error";
+            /** @enum {string} */
+            phase: "pending" | "running" | "waiting" | "suspended" | "cancelled" | "faulted" | "completed";
+            /** Format: int64 */
+            duration_ms?: number;
+            /** Format: int64 */
+            index: number;
+            item_id?: string;
+            error?: components["schemas"]["ExecutionError"];
+        };
         BatchItemPage: {
-            data: components["schemas"]["BatchEntry"][];
+            data: components["schemas"]["BatchItem"][];
             cursor: string | null;
         };
         BatchPage: {
@@ -3289,6 +3306,7 @@ export interface operations {
                 cursor?: string;
                 sort?: "created" | "-created";
                 include?: "input";
+                fields?: "summary";
             };
             header?: never;
             path: {
@@ -3360,6 +3378,7 @@ export interface operations {
                 cursor?: string;
                 sort?: "created" | "-created";
                 include?: "input";
+                fields?: "summary";
                 workflow_id?: string;
                 workflow?: string;
             };
@@ -4058,6 +4077,7 @@ export interface operations {
             query?: {
                 status?: "initial" | "processing" | "human_in_the_loop" | "finished" | "error";
                 phase?: "pending" | "running" | "waiting" | "suspended" | "cancelled" | "faulted" | "completed";
+                fields?: "summary";
                 limit?: number;
                 cursor?: string;
             };
