@@ -80,6 +80,17 @@ func Parse(data []byte) (*Document, Problems) {
 	return document, found.sorted()
 }
 
+// ReadText reads any text in YAML or JSON, which need not be a definition, with the limits of one: of the document,
+// Value and the positions count. It is nil if the text could not be read at all.
+func ReadText(data []byte) (*Document, Problems) {
+	found := &report{}
+	root := read(data, found)
+	if root == nil {
+		return nil, found.sorted()
+	}
+	return &Document{root: root}, found.sorted()
+}
+
 // read makes nodes of the text, or returns nil.
 func read(data []byte, found *report) *node {
 	if len(data) > MaxBytes {

@@ -35,6 +35,7 @@ func (m *Machine) branchDone(branch *node) *node {
 	n := branch.parent
 	n.open--
 	if n.task.Fork.Compete {
+		m.decided(n.task, BranchWinner, branch.index)
 		output, s := branch.data, branch.scope
 		files := branch.files
 		m.withdrawBranches(n)

@@ -14,7 +14,7 @@ import (
 // doSwitch takes the first case that matches. Without a match and a default case the task's
 // own `then` counts (T25). The output is the transformed input.
 func (m *Machine) doSwitch(n *node) *node {
-	then := n.task.Then
+	then, chosen := n.task.Then, NoCase
 	for i := range n.task.Cases {
 		c := &n.task.Cases[i]
 		if c.When != nil {
@@ -29,8 +29,10 @@ func (m *Machine) doSwitch(n *node) *node {
 		if c.Then.Kind != dsl.FlowNone {
 			then = c.Then
 		}
+		chosen = i
 		break
 	}
+	m.decided(n.task, BranchCase, chosen)
 	return m.complete(n, n.input, then)
 }
 

@@ -30,6 +30,7 @@ func (m *Machine) beginFor(n *node) *node {
 func (m *Machine) nextIteration(n *node) *node {
 	n.index++
 	if n.index >= len(n.items) {
+		m.loopDecided(n)
 		return m.complete(n, n.data, n.task.Then)
 	}
 	head := n.task.For
@@ -40,8 +41,12 @@ func (m *Machine) nextIteration(n *node) *node {
 			return m.fail(n, f)
 		}
 		if !value.Truthy(v) {
+			m.loopDecided(n)
 			return m.complete(n, n.data, n.task.Then)
 		}
+	}
+	if n.index == 0 {
+		m.decided(n.task, BranchLoop, 1)
 	}
 	n.iterate()
 	n.at = 0
@@ -49,6 +54,13 @@ func (m *Machine) nextIteration(n *node) *node {
 		return nil
 	}
 	return n
+}
+
+// loopDecided tells of a loop that ends without any iteration.
+func (m *Machine) loopDecided(n *node) {
+	if n.index == 0 {
+		m.decided(n.task, BranchLoop, 0)
+	}
 }
 
 func (n *node) loopBinding() *binding {

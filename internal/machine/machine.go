@@ -92,6 +92,7 @@ type Machine struct {
 	spent         int // steps of expressions since an event or a message was looked at first
 	workflowValue value.Value
 	runtimeValue  value.Value
+	observe       func(reference string, b Branch)
 }
 
 // New makes the machine of a new execution. Its first event must be Started.

@@ -169,6 +169,7 @@ func (m *Machine) timerFired(p *pending) *node {
 		return m.attempt(n)
 	case useTimeout:
 		n.timer = 0
+		m.decided(n.task, BranchTimeout, 0)
 		return m.fail(n, timeoutFault("The task took longer than its timeout.", n.reference()))
 	case useAttemptTimeout:
 		n.try.attemptTimer = 0
@@ -181,6 +182,9 @@ func (m *Machine) timerFired(p *pending) *node {
 		return m.streamEnded(n)
 	default: // useWorkflowTimeout
 		m.timeout = 0
+		if m.observe != nil {
+			m.observe("", Branch{Kind: BranchTimeout})
+		}
 		m.abort(m.root, timeoutFault("The workflow took longer than its timeout.", "/timeout"))
 		return nil
 	}

@@ -23,11 +23,14 @@ func (m *Machine) begin(owner *node, t *plan.Task, raw value.Value) *node {
 			return m.fail(n, f)
 		}
 		if !value.Truthy(v) { // the raw input is the output; `then` does not count (T18)
+			m.decided(t, BranchIf, 0)
 			m.release(n)
 			return m.advance(owner, raw, plan.Flow{})
 		}
+		m.decided(t, BranchIf, 1)
 	}
 	m.openEntry(n)
+	m.decided(t, BranchTask, 0)
 	if f := m.prepare(n); f != nil {
 		return m.fail(n, f)
 	}

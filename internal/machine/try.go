@@ -107,6 +107,7 @@ func (m *Machine) catch(n *node, f *Fault, final bool) (*node, *Fault) {
 			return nil, bad
 		}
 		if again {
+			m.decided(n.task, BranchCatch, 1)
 			if due <= m.nowMs {
 				return m.attempt(n), nil
 			}
@@ -120,6 +121,7 @@ func (m *Machine) catch(n *node, f *Fault, final bool) (*node, *Fault) {
 // handle is the end of the attempts (T21, T22, T78).
 func (m *Machine) handle(n *node, f *Fault, locals *binding) (*node, *Fault) {
 	c := n.task.Catch
+	m.decided(n.task, BranchCatch, 0)
 	if c.Retry != nil && c.Do == nil && c.Then.Kind == dsl.FlowNone {
 		return nil, f
 	}

@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -44,30 +43,16 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // receive turns the answer into a result.
 func (c *Caller) receive(ctx context.Context, call activity.Call, req *Request, out *nethttp.Request, resp *nethttp.Response) activity.Result {
-	highest := 299
-	if req.Redirect {
-		highest = 399
-	}
-	if resp.StatusCode < 200 || resp.StatusCode > highest {
+	if !req.accepts(resp.StatusCode) {
 		return activity.Result{Fault: statusFault(out, resp)}
 	}
 	content, file, fault := c.content(ctx, call, req, out, resp)
 	if fault != nil {
 		return activity.Result{Fault: fault}
 	}
-	result := activity.Result{Output: content}
+	result := activity.Result{Output: req.shape(out, resp, content)}
 	if file != nil {
 		result.Files = []machine.File{*file}
-	}
-	if req.Output == OutputResponse {
-		result.Output = map[string]any{
-			"request": map[string]any{
-				"method": out.Method, "uri": out.URL.String(), "headers": headerValue(out.Header),
-			},
-			"statusCode": resp.StatusCode,
-			"headers":    headerValue(resp.Header),
-			"content":    content,
-		}
 	}
 	return result
 }
@@ -109,29 +94,9 @@ func (c *Caller) content(ctx context.Context, call activity.Call, req *Request, 
 		return c.store(ctx, call, out, resp, data, declared)
 	case err != nil:
 		return nil, nil, c.connectionFault(ctx, out, err)
-	case len(data) == 0:
-		return nil, nil, nil
-	case req.Output == OutputRaw:
-		return base64.StdEncoding.EncodeToString(data), nil, nil
 	}
-	media, params, err := mime.ParseMediaType(declared)
-	if err != nil {
-		media, params = "", nil
-	}
-	if isJSON(media) {
-		value, err := value.Parse(data, value.Limits{Depth: maxResponseDepth})
-		if err != nil {
-			return nil, nil, failure.BadAnswer(
-				fmt.Sprintf("%s %s answered JSON that cannot be read: %v", out.Method, failure.ShownURL(out.URL), err))
-		}
-		return value, nil, nil
-	}
-	if isText(media) {
-		if text, ok := decodeText(data, declared, params["charset"]); ok {
-			return text, nil, nil
-		}
-	}
-	return base64.StdEncoding.EncodeToString(data), nil, nil
+	content, fault := req.parse(out, declared, data)
+	return content, nil, fault
 }
 
 func isText(media string) bool {
