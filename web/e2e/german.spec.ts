@@ -14,7 +14,7 @@ test("the whole UI in German, dark and without motion asks no other server, and 
   const path = `/workflows/${workflow.id}/batch?wait=30s`;
   const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 1 }] });
   const person = someone("Käthe Paulus");
-  await admin.admit(person, [{ role: "admin" }]);
+  const id = await admin.admit(person, [{ role: "admin" }]);
   await signIn(person);
   await page.goto("/account");
   await page.getByLabel("Colours").selectOption("dark");
@@ -38,6 +38,14 @@ test("the whole UI in German, dark and without motion asks no other server, and 
     ["api-keys", "/account/api-keys", "API-Schlüssel"],
     ["secrets", "/admin/secrets", "Geheimnisse"],
     ["limits", "/admin/limits", "Grenzen"],
+    ["users", "/admin/users", "Benutzer"],
+    ["user", `/admin/users/${id}`, "Käthe Paulus"],
+    ["groups", "/admin/groups", "Gruppen"],
+    ["grants", "/admin/grants", "Rollen"],
+    ["audit", "/admin/audit", "Änderungsprotokoll"],
+    ["graph", `/workflows/${workflow.name}?tab=graph`, workflow.name],
+    ["editor", `/workflows/${workflow.name}?mode=edit`, workflow.name],
+    ["health", "/admin/health", "Zustand"],
   ];
   for (const [name, address, heading] of walk) {
     await test.step(address, async () => {

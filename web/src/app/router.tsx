@@ -170,6 +170,12 @@ const limits = createRoute({
   component: screen(() => import("../routes/limits.tsx")),
 });
 
+const health = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/health",
+  component: screen(() => import("../routes/health.tsx")),
+});
+
 const secrets = createRoute({
   getParentRoute: () => root,
   path: "/admin/secrets",
@@ -244,6 +250,7 @@ export const router = createRouter({
     security,
     settings,
     limits,
+    health,
     secrets,
     secret,
     ...admin,

@@ -1,5 +1,6 @@
 import {
   IconGauge,
+  IconHeartbeat,
   IconHistory,
   IconKey,
   IconLayoutDashboard,
@@ -52,6 +53,7 @@ export const adminSections = [
   { to: "/admin/audit", key: "a", icon: IconHistory, name: () => t().nav.audit, scopes: ["admin"] },
   { to: "/admin/secrets", key: "s", icon: IconKey, name: () => t().nav.secrets, scopes: ["admin"] },
   { to: "/admin/limits", key: "l", icon: IconGauge, name: () => t().nav.limits, scopes: ["admin"] },
+  { to: "/admin/health", key: "h", icon: IconHeartbeat, name: () => t().nav.health, scopes: ["admin"] },
 ] as const;
 
 export const allSections = [...sections, ...adminSections] as const;

@@ -23,6 +23,7 @@ export const de = {
     admin: "Verwaltung",
     secrets: "Geheimnisse",
     limits: "Grenzen",
+    health: "Zustand",
     users: "Benutzer",
     groups: "Gruppen",
     grants: "Rollen",

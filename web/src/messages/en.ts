@@ -23,6 +23,7 @@ export const en = {
     admin: "Admin",
     secrets: "Secrets",
     limits: "Limits",
+    health: "Health",
     users: "Users",
     groups: "Groups",
     grants: "Roles",
