@@ -44,7 +44,7 @@ export default function GrantsPage() {
       <p className="lead">{workflow === undefined ? texts.grantsHelp : texts.grantsOver(workflow)}</p>
       <Filter key={workflow ?? ""} workflow={workflow ?? ""} apply={apply} />
       {done && <Undo key={done.text} done={done} close={() => setDone(undefined)} />}
-      {found.error && <Failure error={found.error} />}
+      {found.isLoadingError && <Failure error={found.error} retry={() => void found.refetch()} />}
       {list.error && <Failure error={list.error} retry={refresh} />}
       {(list.isLoading || found.isLoading) && <Waiting />}
       {rows.length > 0 && <Grants holders name={texts.grants} rows={rows} done={setDone} />}
