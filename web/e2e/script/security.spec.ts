@@ -38,7 +38,7 @@ test("a person sees where they are signed in, and signs out elsewhere", async ({
   await hand.fill("New password", "another long password");
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Change the password" }).press("Enter");
-  await expect(page.getByLabel("Password until now", { exact: true })).toHaveAttribute("data-invalid", "true");
+  await expect(page.getByLabel("Password until now", { exact: true })).toHaveAttribute("aria-invalid", "true");
   await expect(dialog).toHaveCount(1); // none says that the session has ended
   expect(watch.take()).toEqual([expect.stringMatching(/^401 for .*\/me\/password$/)]);
   await inspect("security-password-refused");

@@ -96,6 +96,7 @@ function Change({ has, close, done }: { has: boolean; close: () => void; done: (
               autoComplete="current-password"
               value={before}
               error={at("/old_password")}
+              aria-invalid={at("/old_password") !== undefined || undefined}
               onChange={(event) => setBefore(event.currentTarget.value)}
             />
           )}
@@ -106,6 +107,7 @@ function Change({ has, close, done }: { has: boolean; close: () => void; done: (
             autoComplete="new-password"
             value={next}
             error={at("/password")}
+            aria-invalid={at("/password") !== undefined || undefined}
             onChange={(event) => setNext(event.currentTarget.value)}
           />
         </>

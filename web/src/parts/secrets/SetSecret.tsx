@@ -96,6 +96,7 @@ export function SetSecret({
               label={texts.text}
               value={value}
               error={wrong ?? at("/value")}
+              aria-invalid={(wrong ?? at("/value")) !== undefined || undefined}
               onPaste={(event) => {
                 // The field would put several lines into one.
                 if (/[\r\n]/.test(event.clipboardData.getData("text").trim())) {

@@ -66,7 +66,9 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
   const failed = send.error;
   useEffect(() => {
     if (wrong.length > 0 || failed !== null) {
-      element.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+      const field = element.current?.querySelector<HTMLElement>("[aria-invalid]");
+      // A group of fields takes no focus itself.
+      (field?.matches("fieldset") ? field.querySelector<HTMLElement>("input, select, textarea") : field)?.focus();
     }
   }, [wrong, failed]);
   const wrongAt = (pointer: string, below: boolean) =>
