@@ -332,6 +332,10 @@ func TestSlowReader(t *testing.T) {
 		}
 		late.want(want)
 	}
+	late.cancel()
+	if err := <-late.end; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
 	fx.live.slow = time.Nanosecond
 	slow := fx.follows(t, func(ctx context.Context, send func([]StreamEvent) error) error {
 		return fx.FollowExecution(ctx, fx.p, FollowExecution{Workflow: e.Workflow, Execution: e.ID}, send)
