@@ -130,14 +130,14 @@ func countEndpoints() []endpoint {
 	return []endpoint{
 		{
 			method: get, path: "/executions/count", id: "countExecutions", tag: "Executions",
-			summary: "Count executions", about: "Those that a list with the same filters shows, up to 10,000. Where rows are looked at one by one, 10,000 are at most.",
+			summary: "Count executions", about: "Those that a list with the same filters shows, up to 10,000. Where rows are looked at one by one, 6,000 are at most.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: slices.Concat(executionFilters, workflowFilters),
 			answers: []answer{{status: 200, about: "The count", view: executionCount{}}},
 			serve:   (*call).countExecutions,
 		},
 		{
 			method: get, path: "/executions/failures", id: "listFailures", tag: "Executions",
-			summary: "Group failures", about: "Executions that have failed in the same way: with the same code, in the same task of the same workflow, and with a detail that differs in numbers, ids and quoted text alone. Of the executions that a list with the same filters shows, the 10,000 newest failures are grouped; where rows are looked at one by one, 10,000 are at most. Cancelled executions are not among them. A filter that no failure can fit is refused: a status other than error, a phase other than faulted, and waiting_for.",
+			summary: "Group failures", about: "Executions that have failed in the same way: with the same code, in the same task of the same workflow, and with a detail that differs in numbers, ids and quoted text alone. Of the executions that a list with the same filters shows, the 10,000 newest failures are grouped; where rows are looked at one by one, 6,000 are at most. Cancelled executions are not among them. A filter that no failure can fit is refused: a status other than error, a phase other than faulted, and waiting_for.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: slices.Concat(executionFilters, workflowFilters, []*parameter{limitParameter}),
 			answers: []answer{{status: 200, about: "The groups", view: failureGroups{}}},
 			serve:   (*call).listFailures,

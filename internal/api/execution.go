@@ -112,7 +112,7 @@ type (
 	nothing struct{}
 )
 
-const aboutList = "Newest first, without outputs. A page looks at 10,000 executions at most; it may then have fewer items than limit, and a cursor."
+const aboutList = "Newest first, without outputs. A page looks at 6,000 executions at most; it may then have fewer items than limit, and a cursor."
 
 func executionEndpoints() []endpoint {
 	const list, one = "/workflows/{workflowId}/executions", "/workflows/{workflowId}/executions/{executionId}"

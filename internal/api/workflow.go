@@ -40,7 +40,7 @@ var (
 		},
 	}
 	textParameter = &parameter{
-		name: "q", in: "query", about: "Only workflows with this text in namespace/name or title, in upper or lower case. A page looks at 10,000 workflows at most; it may then have fewer items than limit, and a cursor.",
+		name: "q", in: "query", about: "Only workflows with this text in namespace/name or title, in upper or lower case. A page looks at 6,000 workflows at most; it may then have fewer items than limit, and a cursor.",
 		schema: huma.Schema{Type: "string"},
 		read: func(c *call, value string) (complaint string) {
 			c.args.workflows.Text = value

@@ -107,8 +107,8 @@ func (s *Service) readInputs(r *store.Reader, rows []store.Execution) (n int, er
 const maxListedInputs = 4 << 20
 
 // maxExamined is the number of rows that are read for one page to find those that it shows. Rows that an index names
-// may lie far from each other: with a million executions, so many of them take some 30 ms on SQLite.
-const maxExamined = 10_000
+// may lie far from each other: with a million executions, so many of them take some 20 ms on SQLite.
+const maxExamined = 6_000
 
 // listedBatch reads a batch whose items are listed, of a workflow (0: of any). seen is false if the principal does not
 // see it.
