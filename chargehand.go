@@ -15,6 +15,7 @@ type (
 	workflowKind  struct{}
 	executionKind struct{}
 	batchKind     struct{}
+	humanTaskKind struct{}
 	fileKind      struct{}
 	keyKind       struct{}
 	userKind      struct{}
@@ -35,6 +36,8 @@ type (
 	ExecutionID = ID[executionKind]
 	// BatchID names a batch of executions.
 	BatchID = ID[batchKind]
+	// HumanTaskID names a task that a person is to answer.
+	HumanTaskID = ID[humanTaskKind]
 	// FileID names a stored file.
 	FileID = ID[fileKind]
 	// KeyID names an API key (not the key itself).

@@ -61,12 +61,15 @@ const (
 	CodeNotInvited          Code = "not_invited"
 	CodeHTTPSRequired       Code = "https_required"
 	CodeAddressNotAllowed   Code = "address_not_allowed"
+	CodeNotAssigned         Code = "not_assigned"
+	CodeExcluded            Code = "excluded"
 
 	CodeWorkflowNotFound  Code = "workflow_not_found" // 404
 	CodeVersionNotFound   Code = "version_not_found"
 	CodeExecutionNotFound Code = "execution_not_found"
 	CodeBatchNotFound     Code = "batch_not_found"
 	CodeFileNotFound      Code = "file_not_found"
+	CodeHumanTaskNotFound Code = "human_task_not_found"
 	CodeKeyNotFound       Code = "api_key_not_found"
 	CodeSecretNotFound    Code = "secret_not_found"
 	CodeAccountNotFound   Code = "account_not_found"
@@ -90,10 +93,14 @@ const (
 	CodeIdempotencyInProgress Code = "idempotency_in_progress" // 409
 	CodeStateConflict         Code = "state_conflict"
 	CodeLastAdmin             Code = "last_admin"
+	CodeAnswerConflict        Code = "answer_conflict"
+	CodeClaimedByOther        Code = "claimed_by_other"
+	CodeTaskWithdrawn         Code = "task_withdrawn"
 	CodeResultExpired         Code = "result_expired" // 410
 	CodeSetupDone             Code = "setup_done"
 
 	CodeInputInvalid         Code = "input_invalid" // 422
+	CodeAnswerInvalid        Code = "answer_invalid"
 	CodeItemsEmpty           Code = "items_empty"
 	CodeTooManyItems         Code = "too_many_items"
 	CodeItemIDsNotUnique     Code = "item_ids_not_unique"

@@ -44,20 +44,21 @@ type args struct {
 	entries       entriesMode
 	filename      string
 	wait          time.Duration
-	waitGiven     bool              // by the query
-	idempotency   string            // Idempotency-Key
-	audit         service.ListAudit // filters of the audit log
-	overview      service.Overview  // what it is of
-	lines         bool              // JSON Lines are asked for
-	log           service.LogQuery  // filters of the log of an execution
-	outline       bool              // of the input of a workflow
-	graphAs       string            // form of a graph: json, mermaid or dot
-	verify        bool              // the session is to be made fresh
-	topics        []service.Topic   // of a stream
-	outcomes      []string          // of executions of an operation
-	ended         bool              // the client of a stream has its last event
-	page          string            // where the browser goes after the provider
-	back          string            // where the browser goes after a sign-in
+	waitGiven     bool                   // by the query
+	idempotency   string                 // Idempotency-Key
+	audit         service.ListAudit      // filters of the audit log
+	overview      service.Overview       // what it is of
+	tasks         service.ListHumanTasks // filters of a list of human tasks
+	lines         bool                   // JSON Lines are asked for
+	log           service.LogQuery       // filters of the log of an execution
+	outline       bool                   // of the input of a workflow
+	graphAs       string                 // form of a graph: json, mermaid or dot
+	verify        bool                   // the session is to be made fresh
+	topics        []service.Topic        // of a stream
+	outcomes      []string               // of executions of an operation
+	ended         bool                   // the client of a stream has its last event
+	page          string                 // where the browser goes after the provider
+	back          string                 // where the browser goes after a sign-in
 }
 
 // parameter is a query parameter or header that routes share: how it is read, and what the

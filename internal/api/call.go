@@ -34,6 +34,7 @@ type call struct {
 	workflowNamed struct{ namespace, name string }
 	execution     chargehand.ExecutionID
 	batch         chargehand.BatchID
+	task          chargehand.HumanTaskID
 	file          chargehand.FileID
 	key           chargehand.KeyID
 	user          chargehand.UserID

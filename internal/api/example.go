@@ -39,6 +39,7 @@ const (
 	exampleExecutionID = "019c13f3-1d40-7b0e-8a3c-2f6d9e4b5a21"
 	exampleFailedID    = "019c13f3-1d41-7e92-b1f7-6c0a8d2e4f33"
 	exampleBatchID     = "019c13f3-1d3f-7a11-8c2d-0b9e7f6a5d10"
+	exampleTaskID      = "019c13f3-3c20-7e5f-8a4b-8f2d6c9e7153"
 	exampleFileID      = "019c13f3-2b10-7d4e-9f3a-7e1c5b8d6042"
 	exampleUserID      = "019c13f0-7b00-7a2c-9d41-3c5e7a9b1d20"
 	exampleAccountID   = "019c13f0-7a00-7b1e-8c30-2b4d6f8a0c19"
@@ -224,6 +225,7 @@ func examples() map[reflect.Type]any {
 	oneBulk := bulk
 	oneBulk.Failures = []operationItem{refused}
 	next, seq := exampleCursor, int64(3)
+	asked := exampleTask()
 	all := map[reflect.Type]any{}
 	phone := passkeyView{ID: exampleID[chargehand.PasskeyID](examplePasskeyID), Name: "Phone", CreatedAt: created, LastUsedAt: started}
 	for _, v := range []any{
@@ -253,6 +255,9 @@ func examples() map[reflect.Type]any {
 		operationBody{Action: "retry", Filter: bulk.Filter, Version: "published"},
 		operationPreview{DryRun: true, Action: "cancel", Count: 12408, Limit: service.MaxOperationExecutions},
 		member, userPage{Data: []user{seen}}, *member.Invitation,
+		asked, humanTaskPage{Data: []humanTask{inList(asked)}}, humanTaskCounts{Mine: humanTaskCount{Count: 3}, Unassigned: humanTaskCount{Count: 1}, All: humanTaskCount{10_000, true}},
+		claimBody{}, releaseBody{}, reassignBody{Groups: []string{"Finance"}}, taskCommentBody{Text: "The total is right."},
+		answerBody{Outcome: "approve", Data: map[string]any{"total": 12.5}, Comment: "Paid on Friday."},
 		team, userGroupPage{Data: []userGroup{team}}, memberPage{Data: []foundUser{{seen.ID, seen.Name, seen.Email}}},
 		foundPeople{Users: []foundUser{{seen.ID, seen.Name, seen.Email}}, Groups: []foundGroup{{team.ID, team.Name}}},
 		role, grantPage{Data: []grant{role}}, groupBody{Name: "Finance"}, patchUserBody{Status: "disabled"},
@@ -325,9 +330,31 @@ var (
 	}
 )
 
+// exampleTask is a task that was answered.
+func exampleTask() humanTask {
+	return humanTask{
+		ID: exampleID[chargehand.HumanTaskID](exampleTaskID), Status: "answered", Title: "Approve the order", Priority: 50,
+		Assignees: taskAssignees{Users: []string{}, Groups: []string{"Finance"}, Exclude: []string{}},
+		CreatedAt: exampleTime("2026-01-31T09:30:00Z"), DueAt: exampleTime("2026-02-01T09:30:00Z"), EndedAt: exampleTime("2026-01-31T10:00:00Z"),
+		Workflow: exampleID[chargehand.WorkflowID](exampleWorkflowID), Name: "shop/order", Execution: exampleID[chargehand.ExecutionID](exampleExecutionID),
+		Reference: "/do/1/approve", Iterations: []int{}, Seq: 2, Environment: "live",
+		Form: json.RawMessage(`{"type":"object","properties":{"total":{"type":"number"}}}`), Outcomes: []taskOutcome{{Name: "approve", Title: "Approve"}},
+		Answer: &taskAnswer{
+			Outcome: "approve", Data: json.RawMessage(`{"total":12.5}`), Comment: "Paid on Friday.", Files: []json.RawMessage{}, At: "2026-01-31T10:00:00.000Z", Used: true,
+			By: taskAnswerer{ID: exampleUserID, Name: "Ada Lovelace", Via: taskVia{Kind: "session", ID: exampleSessionID}},
+		},
+	}
+}
+
+// inList is a task as lists show it.
+func inList(t humanTask) humanTask {
+	t.Form, t.Outcomes, t.Answer = nil, nil, nil
+	return t
+}
+
 // pathExamples are examples of the parameters of paths.
 var pathExamples = map[paramKind]any{
-	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, fileParam: exampleFileID,
+	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, taskParam: exampleTaskID, fileParam: exampleFileID,
 	userParam: exampleUserID, groupParam: exampleGroupID, grantParam: exampleGrantID, passkeyParam: examplePasskeyID, providerParam: "company",
 	operationParam: exampleOperationID,
 	keyParam:       exampleKeyID, sessionParam: exampleSessionID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",

@@ -103,6 +103,9 @@ func (c *call) subjects(attrs []slog.Attr) []slog.Attr {
 	if !c.key.IsZero() {
 		attrs = append(attrs, slog.String("key", c.key.String()))
 	}
+	if !c.task.IsZero() {
+		attrs = append(attrs, slog.String("human_task", c.task.String()))
+	}
 	if c.name != "" {
 		attrs = append(attrs, slog.String("of", cut(c.name, maxInstance)))
 	}

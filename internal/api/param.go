@@ -13,6 +13,7 @@ const (
 	workflowParam paramKind = 1 + iota
 	executionParam
 	batchParam
+	taskParam
 	fileParam
 	keyParam
 	userParam
@@ -33,6 +34,7 @@ var paramKinds = map[string]paramKind{
 	"workflowId":  workflowParam,
 	"executionId": executionParam,
 	"batchId":     batchParam,
+	"taskId":      taskParam,
 	"fileId":      fileParam,
 	"keyId":       keyParam,
 	"userId":      userParam,
@@ -58,6 +60,7 @@ var notFound = map[paramKind]struct {
 	workflowParam:  {chargehand.CodeWorkflowNotFound, "workflow", "it is neither the id of one, which is a UUID, nor namespace.name"},
 	executionParam: {chargehand.CodeExecutionNotFound, "execution", "the id is not a UUID"},
 	batchParam:     {chargehand.CodeBatchNotFound, "batch", "the id is not a UUID"},
+	taskParam:      {chargehand.CodeHumanTaskNotFound, "human task", "the id is not a UUID"},
 	fileParam:      {chargehand.CodeFileNotFound, "file", "the id is not a UUID"},
 	keyParam:       {chargehand.CodeKeyNotFound, "API key", "the id is not a UUID"},
 	userParam:      {chargehand.CodeUserNotFound, "user", "the id is not a UUID"},
@@ -95,6 +98,8 @@ func (c *call) parseID(kind paramKind, text string) error {
 		err = setID(&c.execution, text)
 	case batchParam:
 		err = setID(&c.batch, text)
+	case taskParam:
+		err = setID(&c.task, text)
 	case fileParam:
 		err = setID(&c.file, text)
 	case keyParam:

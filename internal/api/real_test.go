@@ -172,6 +172,7 @@ func TestWholeInstallation(t *testing.T) {
 	driveExecutions(t, i, w, sleeping)
 	driveBatches(t, i, w, sleeping)
 	driveOperations(t, i)
+	driveHumanTasks(t, i)
 	driveFiles(t, i)
 	driveKeys(t, i)
 	drivePeople(t, i)
@@ -457,6 +458,54 @@ func driveOperations(t *testing.T, i *installation) {
 	})
 	if x = do("cancelOperation", "POST", path+"/"+endless.ID.String()+"/cancel", "", 202); x.AnswerJSON["status"] != "cancelled" {
 		t.Errorf("cancelled: %s", x.AnswerBody)
+	}
+}
+
+const approval = `
+document: {dsl: '1.0.3', namespace: default, name: approval, version: '1.0.0'}
+do:
+  - ask:
+      call: human:1.0.0@default
+      with:
+        title: Approve it
+        outcomes: [approve, reject]
+        form: {type: object, required: [total], properties: {total: {type: number}}}
+`
+
+// driveHumanTasks answers a human task, badly too.
+func driveHumanTasks(t *testing.T, i *installation) {
+	const path = "/api/v1/human-tasks"
+	do := func(operation, method, path, body string, status int, code ...string) api.Exchange {
+		t.Helper()
+		x := api.Exchange{Operation: operation, Method: method, Path: path, Body: body, Status: status}
+		if len(code) > 0 {
+			x.Code, x.AgainstTheDocument = code[0], status == 400
+		}
+		return i.Do(t, i.key, x)
+	}
+	w := i.apply(t, approval)
+	do("createExecution", "POST", w+"/executions", "", 201)
+	var list []any
+	for deadline := time.Now().Add(2 * time.Minute); len(list) == 0 && time.Now().Before(deadline); {
+		list = do("listHumanTasks", "GET", path+"?status=open", "", 200).AnswerJSON["data"].([]any)
+	}
+	if len(list) != 1 {
+		t.Fatalf("open tasks: %v", list)
+	}
+	one := path + "/" + list[0].(map[string]any)["id"].(string)
+	do("countHumanTasks", "GET", path+"/counts", "", 200)
+	do("getHumanTask", "GET", one, "", 200)
+	do("claimHumanTask", "POST", one+"/claim", "{}", 200)
+	do("releaseHumanTask", "POST", one+"/release", "{}", 200)
+	do("commentHumanTask", "POST", one+"/comments", `{"text":"Which total?"}`, 201)
+	do("reassignHumanTask", "POST", one+"/reassign", `{"users":["ada@example.org"]}`, 200)
+	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":1}}`, 403, "not_assigned")
+	do("reassignHumanTask", "POST", one+"/reassign", `{"users":[]}`, 200)
+	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":"much"}}`, 422, "answer_invalid")
+	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":1}}`, 200)
+	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"reject","data":{"total":1}}`, 409, "answer_conflict")
+	if x := do("getHumanTask", "GET", one, "", 200); x.AnswerJSON["status"] != "answered" {
+		t.Errorf("answered: %s", x.AnswerBody)
 	}
 }
 

@@ -103,6 +103,7 @@ func endpoints() []endpoint {
 		batchEndpoints(),
 		operationEndpoints(),
 		streamEndpoints(),
+		humanTaskEndpoints(),
 		fileEndpoints(),
 		keyEndpoints(),
 		meEndpoints(),

@@ -73,6 +73,15 @@ type Service interface {
 	ListOperationItems(ctx context.Context, p *service.Principal, q service.ListOperationItems) (*service.Page[service.OperationItem], error)
 	CancelOperation(ctx context.Context, p *service.Principal, r service.CancelOperation) (*service.Operation, bool, error)
 
+	ListHumanTasks(ctx context.Context, p *service.Principal, q service.ListHumanTasks) (*service.Page[service.HumanTask], error)
+	CountHumanTasks(ctx context.Context, p *service.Principal) (service.TaskCounts, error)
+	GetHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID) (service.HumanTask, error)
+	ClaimHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value) (service.HumanTask, error)
+	ReleaseHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value) (service.HumanTask, error)
+	ReassignHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value) (service.HumanTask, error)
+	AnswerHumanTask(ctx context.Context, p *service.Principal, q service.AnswerHumanTask) (service.HumanTask, bool, error)
+	CommentHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value, i *service.Idempotency) (service.HumanTask, bool, error)
+
 	UploadFile(ctx context.Context, p *service.Principal, r service.UploadFile) (*service.File, bool, error)
 	GetFile(ctx context.Context, p *service.Principal, id chargehand.FileID, v service.View) (*service.File, error)
 	DeleteFile(ctx context.Context, p *service.Principal, id chargehand.FileID) error

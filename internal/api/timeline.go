@@ -37,7 +37,8 @@ type timelineEntry struct {
 }
 
 type taskWait struct {
-	Kind   string       `json:"kind" enum:"child,event,retry,timer" doc:"child: the end of an execution of another workflow; event: events; retry: the delay before the next attempt; timer: a wait."`
+	Kind   string       `json:"kind" enum:"person,child,event,retry,timer" doc:"person: the answer to a human task; child: the end of an execution of another workflow; event: events; retry: the delay before the next attempt; timer: a wait."`
+	Task   string       `json:"task_id,omitempty" doc:"The human task."`
 	Until  moment       `json:"until,omitempty" doc:"When it is over; left out: it is not known."`
 	Filter *eventFilter `json:"filter,omitempty" doc:"Which events it waits for. Left out: any type."`
 }
@@ -213,7 +214,7 @@ func viewTimelineEntry(e *service.TimelineEntry) timelineEntry {
 	v.Iteration, v.Iterations = viewIterations(e.Iterations)
 	v.LogBytes = e.LogBytes
 	if w := e.WaitingFor; w != nil {
-		v.WaitingFor = &taskWait{Kind: w.Kind, Until: at(w.Until), Filter: filterOf(w.Types)}
+		v.WaitingFor = &taskWait{Kind: w.Kind, Task: w.Task, Until: at(w.Until), Filter: filterOf(w.Types)}
 	}
 	if e.Child != (chargehand.ExecutionID{}) {
 		v.Child = &e.Child

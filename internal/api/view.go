@@ -482,6 +482,7 @@ type (
 	apiKeyPage     listPage[apiKey]
 	auditPage      listPage[auditEntry]
 	batchItemPage  listPage[batchItem]
+	humanTaskPage  listPage[humanTask]
 	batchPage      listPage[batch]
 	executionPage  listPage[Execution]
 	grantPage      listPage[grant]

@@ -18,6 +18,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/human"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/plan"
@@ -68,6 +69,12 @@ func (c Config) limits() []service.Limit {
 		{Name: "child_depth", Value: engine.MaxChildDepth, Description: "Executions inside each other that workflows start."},
 		{Name: "open_children", Value: engine.MaxOpenChildren, Description: "Executions that one has started and that have not ended."},
 		{Name: "tree_executions", Value: engine.MaxTree, Description: "Executions at once that come from one start."},
+		{Name: "open_human_tasks", Value: machine.MaxOpenTasks, Description: "Human tasks of an execution that are open at once."},
+		{Name: "human_task_bytes", Value: human.MaxBytes, Description: "What a human task asks, as JSON."},
+		{Name: "human_task_assignees", Value: human.MaxAssignees, Description: "Users and groups that a human task names, those that it excludes included."},
+		{Name: "human_task_answer_bytes", Value: human.MaxAnswerBytes, Description: "Data of an answer to a human task, as JSON."},
+		{Name: "human_task_comment_bytes", Value: human.MaxComment, Description: "One comment on a human task, and the remark of an answer."},
+		{Name: "human_task_comments", Value: service.MaxTaskComments, Description: "Comments on one human task."},
 		{Name: "definition_tasks", Value: plan.DefaultTasks, Description: "Tasks of a definition."},
 		{Name: "definition_depth", Value: dsl.MaxDepth, Description: "Tasks inside each other in a definition, and levels of a value in it."},
 		{Name: "fork_branches", Value: plan.DefaultBranches, Description: "Branches of one fork."},

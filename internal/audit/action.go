@@ -26,6 +26,10 @@ const (
 	OperationStarted   Action = "operation.started"
 	OperationCancelled Action = "operation.cancelled"
 	FileDeleted        Action = "file.deleted"
+	TaskAnswered       Action = "task.answered"
+	TaskClaimed        Action = "task.claimed"
+	TaskReleased       Action = "task.released"
+	TaskReassigned     Action = "task.reassigned"
 	UserInvited        Action = "user.invited"
 	UserChanged        Action = "user.changed"
 	UserRemoved        Action = "user.removed"
@@ -83,6 +87,10 @@ var actions = []Description{
 	{OperationStarted, "An action on many executions was asked for. What it does to each of them has no entry of its own; the operation lists them.", "operation", "action, filter, ids, version, reason"},
 	{OperationCancelled, "An operation was ended before it had acted on all of its executions.", "operation", ""},
 	{FileDeleted, "A file was deleted.", "file", "size"},
+	{TaskAnswered, "A human task was answered.", "human_task", "outcome, on_behalf_of"},
+	{TaskClaimed, "A human task was claimed.", "human_task", ""},
+	{TaskReleased, "The claim of a human task was taken back.", "human_task", ""},
+	{TaskReassigned, "A human task was assigned to others.", "human_task", "users, groups"},
 	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},
 	{UserChanged, "A user was disabled, or made active again, or has changed its own name or language.", "user", "status, name, locale"},
 	{UserRemoved, "A user was removed from the account, with grants and places in groups.", "user", "status"},

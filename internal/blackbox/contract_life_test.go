@@ -502,7 +502,7 @@ func testWrongWorkflow(t *testing.T, s *server) {
 // testNotYet: what the plan leaves for later is refused by name, never ignored.
 func testNotYet(t *testing.T, s *server) {
 	for word, rest := range map[string]string{
-		"human": "do:\n- a: {call: 'human:1.0.0@default', with: {title: x}}\n",
+		"human": "do:\n- a: {call: 'human:2.0.0@default', with: {title: x}}\n",
 		"ruby":  "do:\n- a: {run: {script: {language: ruby, code: 'puts 1'}}}\n",
 		"kafka": "do:\n- a: {call: asyncapi, with: {document: {endpoint: 'http://x/y'}, operation: o, protocol: kafka, message: {payload: {}}}}\n",
 	} {

@@ -72,11 +72,19 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"DELETE", "/secrets/none", "admin", ""},
 	{"GET", "/system", "admin", ""},
 	{"GET", "/limits", "", ""},
+	{"GET", "/human-tasks", "tasks:read", ""},
+	{"GET", "/human-tasks/counts", "tasks:read", ""},
+	{"GET", "/human-tasks/T", "tasks:read", ""},
+	{"POST", "/human-tasks/T/claim", "tasks:respond", "{}"},
+	{"POST", "/human-tasks/T/release", "tasks:respond", "{}"},
+	{"POST", "/human-tasks/T/answer", "tasks:respond", `{"outcome":"o"}`},
+	{"POST", "/human-tasks/T/comments", "tasks:respond", `{"text":"t"}`},
+	{"POST", "/human-tasks/T/reassign", "executions:manage", `{"users":[]}`},
 }
 
 // ids puts an id that names nothing in place of the letters.
 func ids(path string) string {
-	for _, letter := range []string{"W", "E", "B", "F", "K", "O"} {
+	for _, letter := range []string{"W", "E", "B", "F", "K", "O", "T"} {
 		path = strings.ReplaceAll(path, "/"+letter, "/"+nobody)
 	}
 	return path
@@ -114,10 +122,10 @@ func TestContractPresets(t *testing.T) {
 	s := start(t)
 	granted := map[string][]string{
 		"run":     {"workflows:read", "executions:create", "executions:read"},
-		"observe": {"workflows:read", "executions:read"},
-		"operate": {"workflows:read", "executions:create", "executions:read", "executions:manage", "files:write"},
+		"observe": {"workflows:read", "executions:read", "tasks:read"},
+		"operate": {"workflows:read", "executions:create", "executions:read", "executions:manage", "tasks:read", "tasks:respond", "files:write"},
 		"deploy":  {"workflows:read", "workflows:write", "workflows:publish"},
-		"all":     {"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage", "files:write", "admin"},
+		"all":     {"workflows:read", "workflows:write", "workflows:publish", "executions:create", "executions:read", "executions:manage", "tasks:read", "tasks:respond", "files:write", "admin"},
 	}
 	for preset, scopesOfPreset := range granted {
 		key := servertest.CreateKey(t, s.DataDir, "--preset", preset)
@@ -177,7 +185,7 @@ func TestContractNoAnonymousMode(t *testing.T) {
 			if !strings.HasPrefix(path, "/api/v1") && !slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path) {
 				address = s.URL + "/api/v1" + path
 			}
-			for _, name := range []string{"workflowId", "executionId", "batchId", "fileId", "keyId", "userId", "groupId", "grantId", "operationId"} {
+			for _, name := range []string{"workflowId", "executionId", "batchId", "fileId", "keyId", "userId", "groupId", "grantId", "operationId", "taskId"} {
 				address = strings.ReplaceAll(address, "{"+name+"}", nobody)
 			}
 			address = strings.ReplaceAll(address, "{name}", "none") // of a secret

@@ -17,6 +17,8 @@ type Commands interface {
 	Publish(c *machine.Command)
 	StartChild(c *machine.Command)
 	StopChild(id machine.CommandID)
+	OpenTask(c *machine.Command)
+	WithdrawTask(c *machine.Command)
 	Yield()
 	Finish(c *machine.Command)
 }
@@ -39,6 +41,10 @@ func Sort(commands []machine.Command, to Commands) {
 			to.StartChild(c)
 		case machine.StopChild:
 			to.StopChild(c.ID)
+		case machine.OpenTask:
+			to.OpenTask(c)
+		case machine.WithdrawTask:
+			to.WithdrawTask(c)
 		case machine.Yield:
 			to.Yield()
 		case machine.Finish:

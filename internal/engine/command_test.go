@@ -21,20 +21,22 @@ func (n *noted) StopTimer(id machine.CommandID)    { n.note("stop timer", id) }
 func (n *noted) Publish(c *machine.Command)        { n.note("publish", c.ID) }
 func (n *noted) StartChild(c *machine.Command)     { n.note("start child", c.ID) }
 func (n *noted) StopChild(id machine.CommandID)    { n.note("stop child", id) }
+func (n *noted) OpenTask(c *machine.Command)       { n.note("open task", c.ID) }
+func (n *noted) WithdrawTask(c *machine.Command)   { n.note("withdraw task", c.ID) }
 func (n *noted) Yield()                            { n.note("yield", 0) }
 func (n *noted) Finish(c *machine.Command)         { n.note("finish", c.ID) }
 
 // Every kind of command comes to its method, in order. Subscriptions are read from the machine instead.
 func TestSort(t *testing.T) {
 	var commands []machine.Command
-	for kind := machine.RunActivity; kind <= machine.StopChild; kind++ {
+	for kind := machine.RunActivity; kind <= machine.WithdrawTask; kind++ {
 		commands = append(commands, machine.Command{Kind: kind, ID: machine.CommandID(kind)})
 	}
 	var got noted
 	engine.Sort(commands, &got)
 	want := noted{
 		"run activity 1", "stop activity 2", "start timer 3", "stop timer 4", "publish 5", "yield 0", "finish 7",
-		"start child 10", "stop child 11",
+		"start child 10", "stop child 11", "open task 12", "withdraw task 13",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the commands came to %q, want %q", got, want)
@@ -48,5 +50,5 @@ func TestSortUnknown(t *testing.T) {
 			t.Error("a command of an unknown kind was dropped")
 		}
 	}()
-	engine.Sort([]machine.Command{{Kind: machine.StopChild + 1}}, new(noted))
+	engine.Sort([]machine.Command{{Kind: machine.WithdrawTask + 1}}, new(noted))
 }

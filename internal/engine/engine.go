@@ -92,6 +92,12 @@ type Engine interface {
 	Suspend(ctx context.Context, id chargehand.ExecutionID, inTx ...InTx) error
 	Resume(ctx context.Context, id chargehand.ExecutionID, inTx ...InTx) error
 
+	// AnswerTask gives an execution the answer to one of its human tasks, decisively: when it returns nil, the row of the
+	// task is answered and the execution will take the answer, unless the branch of the task is lost before. A
+	// suspended execution takes it when it is resumed. Errors: ErrTaskEnded, ErrFinal, store.ErrUnavailable, the error
+	// of a.Write.
+	AnswerTask(ctx context.Context, a TaskAnswer) error
+
 	// CancelBatch cancels every item that has not ended and makes the batch failed. inTx runs
 	// in the transaction that marks the batch as cancelled: from then on none of its items
 	// starts and all of them will end, even if the call fails or the process dies. A batch that

@@ -14,6 +14,7 @@ const LongDelay = 5 * time.Second
 
 var waitKinds = map[machine.WaitKind]store.WaitKind{
 	machine.WaitTimer: store.WaitTimer, machine.WaitRetry: store.WaitRetry, machine.WaitEvent: store.WaitEvent, machine.WaitChild: store.WaitChild,
+	machine.WaitPerson: store.WaitPerson,
 }
 
 // WaitsOf says what the row of an execution is to say of what it waits for. before is what the row says now; nowMs is
@@ -23,6 +24,9 @@ func WaitsOf(m *machine.Machine, nowMs int64, before store.Waits, secrets *Secre
 	s := store.Waits{Kind: waitKinds[w.Kind], UntilMs: w.UntilMs}
 	if secrets == nil {
 		s.Types = w.Types
+	}
+	if w.Kind == machine.WaitPerson {
+		s.Task = w.Task.String()
 	}
 	if r := w.Retry; r != nil {
 		known := before.Attempt != nil && before.Attempt.NextMs == r.NextMs

@@ -259,6 +259,10 @@ func (w *checkpointWriter) pendings(ps *pendings) {
 		if p.child != nil {
 			w.text("child", p.child.ID.String())
 		}
+		if p.use == useHuman {
+			w.text("human", p.task.String())
+			w.integer("bytes", p.bytes)
+		}
 		w.flag("resting", p.resting)
 		w.detached(p.detached)
 		w.close('}')
@@ -342,7 +346,7 @@ var useNames = [...]string{
 	useActivity: "activity", useTimeout: "timeout", useWait: "wait", useRetry: "retry",
 	useAttemptTimeout: "attempt_timeout", useRetryTimeout: "retry_timeout",
 	useWorkflowTimeout: "workflow_timeout", useListen: "listen", useChild: "child",
-	useDetached: "detached", useConsume: "consume",
+	useDetached: "detached", useConsume: "consume", useHuman: "human",
 }
 
 // phaseNamed is the inverse of Phase.String.

@@ -45,7 +45,7 @@ func TestEventCodec(t *testing.T) {
 			t.Errorf("a byte too many is accepted: %v", err)
 		}
 	}
-	for _, bad := range [][]byte{nil, {0x21, 0, 0}, {0x10, 0, 0}, {0x1d, 0, 0}, {0x11, eventOutput, 0, 1, '{'}} {
+	for _, bad := range [][]byte{nil, {0x21, 0, 0}, {0x10, 0, 0}, {0x1e, 0, 0}, {0x11, eventOutput, 0, 1, '{'}} {
 		if _, err := DecodeEvent(bad); !errors.Is(err, errCorrupt) {
 			t.Errorf("% x: %v", bad, err)
 		}

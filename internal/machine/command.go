@@ -34,14 +34,41 @@ const (
 	StartChild CommandKind = 10
 	// StopChild withdraws a StartChild: the child is cancelled.
 	StopChild CommandKind = 11
+	// OpenTask asks a person; the answer comes back as TaskAnswered. The task is a row from the commit on that makes
+	// its event durable, so InFlight leaves it out: it is never opened again.
+	OpenTask CommandKind = 12
+	// WithdrawTask withdraws an OpenTask, for a Withdrawal. An answer that was given nevertheless is not used.
+	WithdrawTask CommandKind = 13
 )
+
+// Withdrawal is why a human task is withdrawn. Numbers are stored.
+type Withdrawal uint8
+
+// The reasons. WithdrawnEnded: the execution has ended without it.
+const (
+	WithdrawnTimeout    Withdrawal = 1
+	WithdrawnCancelled  Withdrawal = 2
+	WithdrawnLostBranch Withdrawal = 3 // another branch has won, or failed
+	WithdrawnJump       Withdrawal = 4 // an error was caught, and the execution continues elsewhere in the list
+	WithdrawnEnded      Withdrawal = 5
+)
+
+var withdrawalNames = [...]string{"", "timeout", "cancelled", "lost_branch", "jump", "ended"}
+
+// String is the name of the reason in the API; empty: there is none.
+func (w Withdrawal) String() string {
+	if int(w) >= len(withdrawalNames) {
+		return ""
+	}
+	return withdrawalNames[w]
+}
 
 // Command is what the machine wants done. Which fields are set depends on Kind.
 type Command struct {
 	Kind CommandKind
 	ID   CommandID // the command itself, or for the Stop commands and Unsubscribe the one withdrawn
 
-	// RunActivity and Publish.
+	// RunActivity, Publish and OpenTask.
 	Activity  string         // kind of activity, such as "http" or "shell" (plan.Activity)
 	Args      value.Value    // fully evaluated arguments; the shape belongs to the kind
 	Input     value.Value    // the task's transformed input (file references in it are staged)
@@ -71,6 +98,11 @@ type Command struct {
 	SinceMs int64
 
 	Child *Child // StartChild
+
+	// OpenTask, beside Args (the request, see package human), Reference, Seq and Iterations; WithdrawTask has Why.
+	Task       chargehand.HumanTaskID
+	Iterations []int // index in each loop around the task, the outermost first; in no digest
+	Why        Withdrawal
 
 	// Finish.
 	Phase  chargehand.Phase // Completed, Faulted or Cancelled

@@ -32,6 +32,11 @@ func Digest(commands []Command) uint64 {
 			}
 			h = hashText(hashText(h, string(c.Child.ID[:])), c.Child.Namespace)
 			h = hashValue(hashText(hashText(h, c.Child.Name), c.Child.Version), c.Child.Input)
+		case OpenTask:
+			h = hashWord(hashText(hashText(h, string(c.Task[:])), c.Reference), uint64(c.Iteration))
+			h = hashValue(h, c.Args)
+		case WithdrawTask:
+			h = hashWord(h, uint64(c.Why))
 		case Finish:
 			h = hashValue(hashWord(h, uint64(c.Phase)), c.Output)
 			h = hashFault(h, c.Fault)

@@ -47,6 +47,9 @@ const (
 	// Positioned comes before Started: the execution begins with the top-level task with the pointer Detail. Output
 	// has its raw `input`, and the `context` (Position).
 	Positioned EventKind = 12
+	// TaskAnswered is the answer to an OpenTask command: Output is that of the task (human.Answer), Files were uploaded
+	// with it.
+	TaskAnswered EventKind = 13
 )
 
 // Event is what happened to an execution. The engine makes it durable before it carries out

@@ -70,7 +70,7 @@ func DecodeEvent(data []byte) (Event, error) {
 	r := reader{rest: data}
 	head := r.byte()
 	ev := Event{Kind: EventKind(head & 0x0f)}
-	if head>>4 != eventVersion || ev.Kind < Started || ev.Kind > Positioned {
+	if head>>4 != eventVersion || ev.Kind < Started || ev.Kind > TaskAnswered {
 		r.fail()
 	}
 	bits := r.byte()

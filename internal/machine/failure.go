@@ -11,13 +11,14 @@ import (
 // body the task belongs to, or a competing fork with other branches. Everything in between
 // faults too (docs/language/errors.md). It returns the node to step next.
 func (m *Machine) fail(n *node, f *Fault) *node {
-	for {
+	for first := len(m.out); ; {
 		owner := n.parent
 		m.closeEntry(n, chargehand.Faulted, nil, f)
 		if owner != nil && owner.branches != nil {
 			owner.branches[n.index] = nil
 		}
 		m.withdraw(n)
+		m.why = 0 // what is withdrawn from here on did not time out itself
 		if owner == nil {
 			m.finish(Command{Kind: Finish, Phase: chargehand.Faulted, Fault: f})
 			return nil
@@ -34,6 +35,7 @@ func (m *Machine) fail(n *node, f *Fault) *node {
 		case owner.task.Kind == dsl.KindTry && !owner.try.handling:
 			next, fault := m.catch(owner, f, false)
 			if fault == nil {
+				m.caughtToJump(owner, first)
 				return next
 			}
 			f = fault
@@ -77,6 +79,7 @@ func (m *Machine) dismantle(n *node) {
 	}
 	m.stopActivity(&n.activity)
 	m.stop(&n.subflow, StopChild, isChild)
+	m.stopQuestion(n)
 	m.stopTimer(&n.delay)
 	if n.try != nil {
 		n.handKeysOn()

@@ -30,6 +30,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 //	             event ID NUMBER JSON | progress ID NUMBER JSON
 //	             end ID [JSON] | fail ID JSON | file ID NAME
 //	             child ID JSON | childfail ID JSON
+//	             answer ID JSON (the output of a human task)
 //	trace      what the machine answered, and the timeline at the end
 //
 // Lines of events that begin with # are comments. Every event is named by its line in the
@@ -222,6 +223,9 @@ func scriptEvent(t *testing.T, g *golden, line string) (Event, int64) {
 	case "child":
 		ev.Kind, ev.Command = ChildEnded, command()
 		ev.Output = parseJSON(t, rest)
+	case "answer":
+		ev.Kind, ev.Command = TaskAnswered, command()
+		ev.Output = parseJSON(t, rest)
 	case "childfail":
 		ev.Kind, ev.Command = ChildEnded, command()
 		f := parseJSON(t, rest).(map[string]any)
@@ -292,6 +296,14 @@ func commandText(c Command) string {
 			text += " detached"
 		}
 		return text + " " + string(value.Marshal(c.Child.Input))
+	case OpenTask:
+		text := fmt.Sprintf("%d open task %s %s", c.ID, c.Task, c.Reference)
+		if len(c.Iterations) > 0 {
+			text += fmt.Sprintf(" iterations %v", c.Iterations)
+		}
+		return text + " " + string(value.Marshal(c.Args))
+	case WithdrawTask:
+		return fmt.Sprintf("withdraw task %d: %s", c.ID, c.Why)
 	case StopChild:
 		return fmt.Sprintf("stop child %d", c.ID)
 	case Subscribe:
@@ -382,7 +394,7 @@ func play(m *Machine, lines []string, events []Event, before func(i int, m *Mach
 		for _, c := range m.Apply(ev) {
 			fmt.Fprintf(&b, "%s\n", commandText(c))
 		}
-		fmt.Fprintf(&b, "  %s%s\n", m.Phase(), loadText(m.Load()))
+		fmt.Fprintf(&b, "  %s%s\n", m.Phase(), loadText(m.Load(), m.NeedsPerson()))
 	}
 	b.WriteString("timeline\n")
 	for _, e := range m.Timeline() {
@@ -391,18 +403,21 @@ func play(m *Machine, lines []string, events []Event, before func(i int, m *Mach
 	return b.String()
 }
 
-func loadText(l Load) string {
+func loadText(l Load, person bool) string {
 	var text string
 	for _, part := range []struct {
 		n    int
 		name string
-	}{{l.Activities, "activities"}, {l.Retries, "retries"}, {l.Waits, "waits"}, {l.Children, "children"}} {
+	}{{l.Activities, "activities"}, {l.Retries, "retries"}, {l.Waits, "waits"}, {l.Children, "children"}, {l.Tasks, "tasks"}} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.name)
 		}
 	}
 	if l.Yielded {
 		text += ", yielded"
+	}
+	if person {
+		text += ", needs a person"
 	}
 	if l.HoldsSlot() {
 		text += ", slot"

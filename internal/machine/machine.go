@@ -37,6 +37,7 @@ type Load struct {
 	Waits      int // wait tasks: no slot
 	Listens    int // subscriptions to events: no slot
 	Children   int // executions that are awaited: no slot, for they need their own
+	Tasks      int // open human tasks: no slot
 	Yielded    bool
 	Suspended  bool // retry delays keep no slot
 }
@@ -85,6 +86,7 @@ type Machine struct {
 	trace timeline
 
 	// What follows is scratch or cache and no part of the state.
+	why           Withdrawal // of human tasks that are withdrawn; 0: a branch is lost
 	out           []Command
 	outFirst      CommandID // commands from here on were issued by this Apply
 	env           env
@@ -106,12 +108,12 @@ func New(p *plan.Plan, id Identity) *Machine {
 }
 
 // Phase is the phase of the execution (docs/language/flow.md). Waiting means that nothing but
-// wait tasks, events and other executions stand between now and the next step.
+// wait tasks, events, persons and other executions stand between now and the next step.
 func (m *Machine) Phase() chargehand.Phase {
 	if m.suspended {
 		return chargehand.Suspended
 	}
-	if m.phase == chargehand.Running && m.pending.waits+m.pending.listens+m.pending.children > 0 &&
+	if m.phase == chargehand.Running && m.pending.waits+m.pending.listens+m.pending.children+m.pending.humans > 0 &&
 		m.pending.activities == 0 && m.pending.retries == 0 && m.yield == 0 {
 		return chargehand.Waiting
 	}
@@ -129,6 +131,7 @@ func (m *Machine) Load() Load {
 		Waits:      m.pending.waits,
 		Listens:    m.pending.listens,
 		Children:   m.pending.children,
+		Tasks:      m.pending.humans,
 		Yielded:    m.yield != 0,
 		Suspended:  m.suspended,
 	}
@@ -140,7 +143,7 @@ func (m *Machine) Load() Load {
 func (m *Machine) InFlight() []Command {
 	var commands []Command
 	for _, p := range m.pending.list {
-		if p.node != nil && !p.resting {
+		if p.node != nil && !p.resting && p.use != useHuman {
 			commands = append(commands, m.commandOf(p))
 		}
 	}
@@ -154,7 +157,7 @@ func (m *Machine) Apply(ev Event) []Command {
 	if m.Done() || !m.expects(ev.Kind) {
 		return nil
 	}
-	m.out, m.outFirst = nil, m.lastCommand+1
+	m.out, m.outFirst, m.why = nil, m.lastCommand+1, 0
 	switch {
 	case m.suspended && m.hold(ev):
 	case ev.Kind == ResumeRequested:
@@ -227,6 +230,11 @@ func (m *Machine) deliver(ev Event) {
 			m.resetSteps()
 			m.enqueue(m.childEnded(p, ev))
 		}
+	case TaskAnswered:
+		if p := m.pending.take(ev.Command, isHuman); p != nil {
+			m.resetSteps()
+			m.enqueue(m.taskAnswered(p, ev))
+		}
 	case Interrupted:
 		if p := m.pending.find(ev.Command, isActivity); p != nil && p.use == useDetached {
 			m.detachedInterrupted(p)
@@ -264,7 +272,7 @@ func (m *Machine) retract(id CommandID) bool {
 			continue
 		}
 		switch m.out[i].Kind {
-		case RunActivity, StartTimer, Subscribe, StartChild:
+		case RunActivity, StartTimer, Subscribe, StartChild, OpenTask:
 			m.out = append(m.out[:i], m.out[i+1:]...)
 			return true
 		}

@@ -34,6 +34,7 @@ type node struct {
 	activity CommandID // the running activity
 	delay    CommandID // timer of a wait, or of a retry delay
 	subflow  CommandID // the awaited execution of another workflow
+	question CommandID // the open human task
 
 	authorization value.Value
 	files         []File // of the completed tasks below

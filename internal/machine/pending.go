@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -23,6 +24,7 @@ const (
 	useChild    // a StartChild that is awaited
 	useDetached // an activity whose task has ended (T67)
 	useConsume  // the `for` of a subscription (AsyncAPI)
+	useHuman    // an OpenTask
 )
 
 // pending is a command without an outcome.
@@ -38,8 +40,10 @@ type pending struct {
 	position      int64       // subscriptions: number of the last event; streams: of the last one of this run
 	filters       []Filter    // subscriptions
 	child         *Child
-	detached      *Command // as it was issued
-	resting       bool     // while the execution is suspended: its outcome is held, or it is to be issued again
+	task          chargehand.HumanTaskID // of an OpenTask
+	bytes         int                    // of its request
+	detached      *Command               // as it was issued
+	resting       bool                   // the execution is suspended: its outcome is held, or it is to be issued again
 }
 
 // pendings holds the commands without an outcome in the order of their IDs, with gaps where
@@ -48,20 +52,23 @@ type pendings struct {
 	list                       []*pending
 	gone                       int
 	activities, retries, waits int
-	listens, children          int
+	listens, children, humans  int
 	detached                   int
+	humanBytes                 int // requests of open human tasks, also of those that rest
 }
 
 func isActivity(u use) bool { return u == useActivity || u == useDetached }
 func isListen(u use) bool   { return u == useListen }
 func isChild(u use) bool    { return u == useChild }
-func isTimer(u use) bool    { return !isActivity(u) && !isListen(u) && !isChild(u) }
+func isHuman(u use) bool    { return u == useHuman }
+func isTimer(u use) bool    { return !isActivity(u) && !isListen(u) && !isChild(u) && !isHuman(u) }
 
 // isAwaited reports whether the command is an activity whose task waits for it, unlike a detached one.
 func isAwaited(u use) bool { return u == useActivity }
 
 func (ps *pendings) add(p *pending) {
 	ps.list = append(ps.list, p)
+	ps.humanBytes += p.bytes
 	ps.count(p, 1)
 }
 
@@ -77,6 +84,8 @@ func (ps *pendings) count(p *pending, by int) {
 		ps.listens += by
 	case useChild:
 		ps.children += by
+	case useHuman:
+		ps.humans += by
 	case useDetached:
 		ps.detached += by
 	}
@@ -97,6 +106,7 @@ func (ps *pendings) take(id CommandID, is func(use) bool) *pending {
 		return nil
 	}
 	taken := *p
+	ps.humanBytes -= p.bytes
 	p.node, p.args = nil, nil
 	if !p.resting {
 		ps.count(p, -1)
@@ -170,6 +180,7 @@ func (m *Machine) timerFired(p *pending) *node {
 	case useTimeout:
 		n.timer = 0
 		m.decided(n.task, BranchTimeout, 0)
+		m.why = WithdrawnTimeout
 		return m.fail(n, timeoutFault("The task took longer than its timeout.", n.reference()))
 	case useAttemptTimeout:
 		n.try.attemptTimer = 0
@@ -185,6 +196,7 @@ func (m *Machine) timerFired(p *pending) *node {
 		if m.observe != nil {
 			m.observe("", Branch{Kind: BranchTimeout})
 		}
+		m.why = WithdrawnTimeout
 		m.abort(m.root, timeoutFault("The workflow took longer than its timeout.", "/timeout"))
 		return nil
 	}

@@ -381,6 +381,9 @@ func (r *restorer) pending(m *Machine, o object) {
 	case p.use == useChild && leaf && n.task.Child != nil:
 		n.subflow = p.id
 		p.child = m.childOf(n, r.childID(o.text("child")), p.args)
+	case p.use == useHuman && leaf && n.task.Human != nil:
+		n.question = p.id
+		p.task, p.bytes = r.taskID(o.text("human")), o.integer("bytes")
 	case p.use == useDetached && n == m.root:
 		p.detached = r.detached(p, o)
 	case p.use == useListen && n.consumption != nil && n.task.Listen != nil && !n.consumption.closed:
@@ -411,6 +414,15 @@ func (r *restorer) childID(text string) chargehand.ExecutionID {
 		*r.bad = true
 	}
 	return chargehand.ExecutionID(id)
+}
+
+// taskID reads the id of a human task.
+func (r *restorer) taskID(text string) chargehand.HumanTaskID {
+	id, err := chargehand.ParseID[childKind](text)
+	if err != nil {
+		*r.bad = true
+	}
+	return chargehand.HumanTaskID(id)
 }
 
 // integers reads a list of integers; nil if it is empty.

@@ -214,6 +214,12 @@ func (m *Machine) cancel(reason string) {
 // processes of an execution that completes.
 func (m *Machine) finish(c Command) {
 	m.leaveDetached(c.Phase)
+	switch {
+	case c.Phase == chargehand.Cancelled:
+		m.why = WithdrawnCancelled
+	case m.why == 0:
+		m.why = WithdrawnEnded
+	}
 	if m.root != nil {
 		m.withdraw(m.root)
 	}

@@ -64,6 +64,8 @@ func (m *Machine) hold(ev Event) bool {
 		is = isTimer
 	case ChildEnded:
 		is = isChild
+	case TaskAnswered:
+		is = isHuman
 	case EventReceived, Progressed:
 		return true // the subscription is paused, and gets it again
 	default:
@@ -75,6 +77,9 @@ func (m *Machine) hold(ev Event) bool {
 	}
 	if p.use == useDetached && ev.Kind == ActivityEnded {
 		m.pending.take(p.id, is)
+		return true
+	}
+	if ev.Kind == TimerFired && m.holdTimeout(p) {
 		return true
 	}
 	m.pending.rest(p)
@@ -109,7 +114,7 @@ func (m *Machine) resume(timeMs int64) {
 	}
 	m.advanceClock(timeMs)
 	for _, p := range m.pending.list {
-		if p.node != nil && p.resting {
+		if p.node != nil && p.resting && p.use != useHuman { // the row of a human task stays open
 			m.pending.wake(p)
 			p.position = 0
 			m.out = append(m.out, m.commandOf(p))
@@ -193,6 +198,8 @@ func (r *restorer) held(m *Machine, top object) {
 			is = isTimer
 		case ChildEnded:
 			is = isChild
+		case TaskAnswered:
+			is = isHuman
 		default:
 			*r.bad = true
 			return

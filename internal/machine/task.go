@@ -106,6 +106,9 @@ func (m *Machine) execute(n *node) *node {
 		if t.Stream != nil {
 			return m.beginStream(n)
 		}
+		if t.Human != nil {
+			return m.askPerson(n)
+		}
 		return m.runActivity(n)
 	}
 }

@@ -219,6 +219,9 @@ func (w *Wait) append(dst []byte) []byte {
 	for _, name := range w.Types {
 		dst = appendText(dst, name)
 	}
+	if w.Kind == WaitPerson {
+		dst = append(dst, w.Task[:]...)
+	}
 	return dst
 }
 
@@ -229,6 +232,11 @@ func (r *timelineReader) wait() *Wait {
 	}
 	if w.Kind.String() == "" {
 		r.fail()
+	}
+	if w.Kind == WaitPerson {
+		for i := range w.Task {
+			w.Task[i] = r.byte()
+		}
 	}
 	return w
 }

@@ -73,7 +73,9 @@ func (m *Machine) tryDone(n *node) *node {
 
 // interruptAttempt ends the running attempt with a timeout error (T19, T77).
 func (m *Machine) interruptAttempt(n *node, detail string, final bool) *node {
+	m.why = WithdrawnTimeout
 	m.withdrawChildren(n)
+	m.why = 0
 	m.ready = slices.DeleteFunc(m.ready, func(r *node) bool { return r == n }) // it may wait for a Continued
 	m.stopTimer(&n.delay)
 	next, f := m.catch(n, timeoutFault(detail, n.reference()), final)

@@ -1,8 +1,12 @@
 package machine
 
-import "slices"
+import (
+	"slices"
 
-var waitNames = [...]string{WaitTimer: "timer", WaitRetry: "retry", WaitEvent: "event", WaitChild: "child"}
+	"github.com/chargehand/chargehand"
+)
+
+var waitNames = [...]string{WaitTimer: "timer", WaitRetry: "retry", WaitEvent: "event", WaitChild: "child", WaitPerson: "person"}
 
 // String is the name of the kind in the API; empty: there is no such kind, or it is WaitNone.
 func (k WaitKind) String() string {
@@ -15,8 +19,9 @@ func (k WaitKind) String() string {
 // Wait is what an open task waits for.
 type Wait struct {
 	Kind    WaitKind
-	UntilMs int64    // of a retry and a timer; else 0
-	Types   []string // of an event: the types that may come, up to maxWaitTypes; empty: any type
+	UntilMs int64                  // of a retry and a timer; else 0
+	Task    chargehand.HumanTaskID // of a person
+	Types   []string               // of an event: the types that may come, up to maxWaitTypes; empty: any type
 }
 
 // markWaits sets what the entries, which are sorted, wait for.
@@ -40,6 +45,8 @@ func (m *Machine) markWaits(entries []Entry) {
 // waitOf is what a command without an outcome waits for; nil: the task works, or the command only limits its time.
 func waitOf(p *pending) *Wait {
 	switch p.use {
+	case useHuman:
+		return &Wait{Kind: WaitPerson, Task: p.task}
 	case useChild:
 		return &Wait{Kind: WaitChild}
 	case useListen:

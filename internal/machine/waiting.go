@@ -1,5 +1,7 @@
 package machine
 
+import "github.com/chargehand/chargehand"
+
 // WaitKind is what an execution waits for.
 type WaitKind uint8
 
@@ -10,14 +12,16 @@ const (
 	WaitRetry
 	WaitEvent
 	WaitChild
+	WaitPerson
 )
 
 // Waiting is what an execution waits for: the most blocking one of all.
 type Waiting struct {
 	Kind    WaitKind
-	UntilMs int64    // WaitTimer and WaitRetry: the first one
-	Types   []string // WaitEvent: of the events, up to maxWaitTypes
-	Retry   *Retry   // the first one that is delayed, also beside tasks that run
+	UntilMs int64                  // WaitTimer and WaitRetry: the first one
+	Task    chargehand.HumanTaskID // WaitPerson: the one that was opened first
+	Types   []string               // WaitEvent: of the events, up to maxWaitTypes
+	Retry   *Retry                 // the first one that is delayed, also beside tasks that run
 }
 
 // Retry is an attempt that is delayed.
@@ -64,12 +68,14 @@ func (w *Waiting) note(p *pending) {
 		kind = WaitEvent
 	case useChild:
 		kind = WaitChild
+	case useHuman:
+		kind = WaitPerson
 	}
 	switch {
 	case kind == WaitNone || kind < w.Kind:
 		return
 	case kind > w.Kind:
-		w.Kind, w.UntilMs, w.Types = kind, p.dueMs, nil
+		w.Kind, w.UntilMs, w.Types, w.Task = kind, p.dueMs, nil, p.task
 	case p.dueMs < w.UntilMs:
 		w.UntilMs = p.dueMs
 	}

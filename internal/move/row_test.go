@@ -90,6 +90,8 @@ func anyValue(table store.Table, column store.Column, n int64) any {
 		return n % 2
 	case column.Name == "status" && table.Name == "execution":
 		return 4 - 3*(n%2)
+	case column.Name == "status" && table.Name == "human_task":
+		return 3 + n%2 // it has ended
 	case column.Name == "refs":
 		return int64(0)
 	case column.Name == "id", column.Name == "dedupe", column.Name == "digest" && column.Kind == store.KindBytes, strings.HasSuffix(column.Name, "hash") && column.Kind == store.KindBytes, column.Name == "credential", column.Name == "summed", table.Name == "sign_in_delay" && column.Kind == store.KindBytes:

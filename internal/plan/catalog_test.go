@@ -11,7 +11,8 @@ import (
 // releasedFunctions has the digests of the functions that were released. Executions may run with
 // them: add a version rather than change one.
 var releasedFunctions = map[string]string{
-	"log:1.0.0": "8199293da2d49035b475e61626ef6406b68a9b66c3d531d581de655766ce7e29",
+	"human:1.0.0": "1733d9b9a344fc54a2167d6bf851c536741643e04e42a414e09d3e27f46fdc67",
+	"log:1.0.0":   "8199293da2d49035b475e61626ef6406b68a9b66c3d531d581de655766ce7e29",
 }
 
 func TestCatalogFunctions(t *testing.T) {

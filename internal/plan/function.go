@@ -37,6 +37,8 @@ func (c *compiler) customCall(compiled *Task, d *dsl.Call, at location) {
 			f := c.target(owner)
 			f.calls = append(f.calls, functionCall{d.Pointer, name})
 		}
+	case name == humanFunction+"@"+defaultCatalog && !has(&c.shared.root.doc.Use.Catalogs, defaultCatalog):
+		c.humanCall(compiled, d, at)
 	case strings.Contains(name, "@"):
 		call.Body = c.cataloged(d)
 	default:
@@ -56,8 +58,12 @@ func (c *compiler) unknownFunction(d *dsl.Call) {
 		known = append(known, e.Name)
 	}
 	hint := dsl.Suggest(d.Function, known)
-	if version, ok := strings.CutPrefix(d.Function, "log:"); ok && hint == "" && !strings.Contains(version, "@") {
-		hint = fmt.Sprintf("Did you mean %q?", d.Function+"@"+defaultCatalog)
+	if name, _, versioned := strings.Cut(d.Function, ":"); hint == "" && !strings.Contains(d.Function, "@") {
+		for _, known := range CatalogNames() {
+			if d.Function == known || !versioned && strings.HasPrefix(known, name+":") {
+				hint = fmt.Sprintf("Did you mean %q?", known+"@"+defaultCatalog)
+			}
+		}
 	}
 	if hint == "" {
 		hint = "Built in are http, openapi, grpc, asyncapi, a2a and mcp; others are described in use.functions, or named as name:version@catalog or by their URL."

@@ -49,6 +49,7 @@ type Task struct {
 	Activity      *Activity
 	Call          *FunctionCall
 	Child         *Child // run.workflow
+	Human         *Human // call: human:1.0.0@default
 	Listen        *Listen
 	Stream        *Stream  // of an Activity that is a subscription
 	Foreach       *Foreach // of a Listen or a Stream; Body is its list; nil if none

@@ -179,6 +179,16 @@ func (f *fields) text(name string, maxBytes int) string {
 	return text
 }
 
+// flag reads a boolean; false if absent.
+func (f *fields) flag(name string) bool {
+	v, ok := f.values[name]
+	on, isBool := v.(bool)
+	if ok && !isBool {
+		f.wrongType(name, "a boolean")
+	}
+	return on
+}
+
 // texts reads an array of strings; nil if absent.
 func (f *fields) texts(name string, maxItems int) []string {
 	v, ok := f.values[name]

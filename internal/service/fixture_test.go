@@ -327,6 +327,10 @@ func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reas
 	}, inTx...)
 }
 
+func (f *fakeEngine) AnswerTask(ctx context.Context, a engine.TaskAnswer) error {
+	return f.rows.Update(ctx, func(tx *store.Tx) error { return a.Write(tx, true) })
+}
+
 func (f *fakeEngine) Suspend(ctx context.Context, id chargehand.ExecutionID, inTx ...engine.InTx) error {
 	return f.suspend(ctx, id, true, inTx)
 }

@@ -39,7 +39,8 @@ type TimelineEntry struct {
 
 // TaskWait is what a task waits for.
 type TaskWait struct {
-	Kind  string    // child, event, retry or timer
+	Kind  string    // person, child, event, retry or timer
+	Task  string    // id of the human task
 	Until time.Time // zero: not known
 	Types []string  // of the events; empty: any type
 }
@@ -167,6 +168,9 @@ func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machin
 	}
 	if w := e.Wait; w != nil {
 		shown.WaitingFor = &TaskWait{Kind: w.Kind.String(), Until: atMs(w.UntilMs)}
+		if !w.Task.IsZero() {
+			shown.WaitingFor.Task = w.Task.String()
+		}
 		for _, name := range w.Types {
 			shown.WaitingFor.Types = append(shown.WaitingFor.Types, excerpt.Line(name, maxWaitType))
 		}

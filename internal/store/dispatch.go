@@ -280,41 +280,50 @@ type Reported struct {
 // ReportState changes state and phase if number is above that of the last report
 // and the execution is not final, and reports what the row says then. Called again
 // with the same number it changes nothing. waits is what it waits for from now on. wakeMs orders executions that become
-// StateReady. Whether the execution is suspended only SetSuspended decides: a report from before its last call may come
-// after it.
-func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, wakeMs int64, waits Waits) (Reported, error) {
+// StateReady. person says that the execution needs a person, and nothing else of it can continue. Whether the execution
+// is suspended only SetSuspended decides: a report from before its last call may come after it.
+func (t *Tx) ReportState(no, number int64, phase chargehand.Phase, state ExecutionState, person bool, wakeMs int64, waits Waits) (Reported, error) {
 	if state == StateEnded || state == StateQueued {
 		return Reported{}, errors.New("report state: an execution neither ends nor is queued by a report")
 	}
 	if state != StateReady {
 		wakeMs = 0
 	}
-	return t.report("report state", no, `UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END, state = ?4, ready_ms = ?5,
- parked = ?6, waits = ?7 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
+	return t.report("report state", no, person, `UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END, state = ?4, ready_ms = ?5,
+ parked = ?6, waits = ?7 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch, status`,
 		no, number, int64(phase), int64(state), wakeMs, int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
 }
 
 // ReportWaits is ReportState that leaves the state, and so the slot, as it is.
-func (t *Tx) ReportWaits(no, number int64, phase chargehand.Phase, waits Waits) (Reported, error) {
-	return t.report("report waits", no, `UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END,
- parked = ?4, waits = ?5 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch`,
+func (t *Tx) ReportWaits(no, number int64, phase chargehand.Phase, person bool, waits Waits) (Reported, error) {
+	return t.report("report waits", no, person, `UPDATE execution SET report = ?2, phase = CASE WHEN phase = 4 OR ?3 = 4 THEN phase ELSE ?3 END,
+ parked = ?4, waits = ?5 WHERE no = ?1 AND report < ?2 AND state <> 0 RETURNING state, report, account, batch, status`,
 		no, number, int64(phase), int64(waits.Kind), t.seal(kindWaits, rowKey{no}, waits.encode()))
 }
 
 // report makes the change of a state report. What it does not change, it reads.
-func (t *Tx) report(what string, no int64, change string, args ...any) (Reported, error) {
+func (t *Tx) report(what string, no int64, person bool, change string, args ...any) (Reported, error) {
+	status := chargehand.Processing
+	if person {
+		status = chargehand.HumanInTheLoop
+	}
 	var s Reported
+	var before chargehand.Status
 	scan := func(r Row) {
 		s.State, s.Report, s.Account, s.Batch = ExecutionState(r.Int(0)), r.Int(1), r.Int(2), r.Int(3)
 		s.Final = s.State == StateEnded
+		before = chargehand.Status(r.Int(4))
 	}
 	err := t.one(change, scan, args...)
 	if err == nil {
 		s.Changed = true
-		return s, nil
+		if before != status { // few change it, and more indexes have it
+			err = t.c.Send("report status", `UPDATE execution SET status = ?2 WHERE no = ?1 AND state <> 0`, no, int64(status))
+		}
+		return s, err
 	}
 	if errors.Is(err, ErrNotFound) {
-		err = t.one(`SELECT state, report, account, batch FROM execution WHERE no = ?1`, scan, no)
+		err = t.one(`SELECT state, report, account, batch, status FROM execution WHERE no = ?1`, scan, no)
 	}
 	switch {
 	case errors.Is(err, ErrNotFound):

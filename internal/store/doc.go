@@ -21,6 +21,7 @@
 //   - The events of an environment are numbered without gaps in the order of commit.
 //   - Subscriptions exist only for executions that have not ended. One that is not woken has
 //     seen every event that it may want up to ListenCursor.
+//   - Human tasks are open or claimed only for executions that have not ended. Only these are in lists of candidates.
 //   - A workflow has at most one schedule, that of its published revision. Every change of it
 //     counts its Step, so that of two who have read it only one changes it.
 //   - A tree of executions counts those of it that have not ended, in the row of its root.
@@ -50,6 +51,7 @@
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
 //	              QueuedAtLeast WorkflowActivity Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf
 //	              ScanUnfinished CancelledBatches
+//	human task    HumanTaskByID HumanTaskOf OpenTasksOf HumanTasks CountHumanTasks HumanComments CountHumanComments
 //	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	log           LogEnd LogSegments LogTasks
@@ -86,6 +88,7 @@
 //	execution     InsertExecution InsertFinished SetStatus SetState FinishExecution StartDelayed
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              ReportState ReportWaits LockExecution LockItems
+//	human task    OpenTask ClaimTask ReleaseTask ReassignTask AnswerTask WithdrawTask UseAnswer InsertHumanComment
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
 //	              PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint

@@ -222,8 +222,8 @@ func (t *Tx) SetState(no int64, phase chargehand.Phase, state ExecutionState, wa
 }
 
 // FinishExecution makes an execution final: compare-and-set on "not final", outcome
-// written, journal, checkpoint, timers, subscriptions and pinned secrets deleted, its batch counted, what it means to
-// its parent and children noted (o.Ending). batchFinal reports
+// written, journal, checkpoint, timers, subscriptions and pinned secrets deleted, open human tasks withdrawn, its batch
+// counted, what it means to its parent and children noted (o.Ending). batchFinal reports
 // that the batch became final by it. ErrConflict: already final, or unknown; nothing was
 // written, and the Update can continue.
 func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehand.Phase, startedMs, finishedMs int64, o *Outcome) (batchFinal bool, err error) {
@@ -236,7 +236,7 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	var has int64
 	// Few executions have secrets, listen, or belong to a tree: for the others this looks into
 	// indexes and costs no statement.
-	const hasSecrets, hasSubscriptions, inTree, rolledUp = 1, 2, 4, 8
+	const hasSecrets, hasSubscriptions, inTree, rolledUp, asksPeople = 1, 2, 4, 8, 16
 	err = t.one(`UPDATE execution SET status = ?2, phase = ?3, state = 0,
  started_ms = CASE WHEN started_ms = 0 THEN ?4 ELSE started_ms END, finished_ms = ?5, bytes = bytes + ?6,
  parked = 0, waits = NULL
@@ -244,6 +244,7 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
  RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END
+ + CASE WHEN EXISTS (SELECT 1 FROM human_task h WHERE h.execution = ?1 AND h.ended_ms = 0) THEN 16 ELSE 0 END
  + CASE WHEN ?1 <= (SELECT closing FROM rollup_cursor WHERE one = 1) THEN 8 ELSE 0 END, workflow, id, account, environment, started_by`,
 		func(r Row) {
 			batch, has, failure.Workflow = r.Int(0), r.Int(1), r.Int(2)
@@ -277,6 +278,11 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
 	if has&hasSubscriptions != 0 {
 		if err := t.dropSubscriptions(`DELETE FROM subscription WHERE execution = ?1 RETURNING no`, no); err != nil {
 			return false, err
+		}
+	}
+	if has&asksPeople != 0 {
+		if err := t.withdrawTasks(no, withdrawal(phase), finishedMs); err != nil {
+			return false, fmt.Errorf("withdraw human tasks: %w", err)
 		}
 	}
 	if has&rolledUp != 0 {

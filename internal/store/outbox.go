@@ -21,6 +21,7 @@ const (
 	// OutboxSuspend and OutboxResume follow SetSuspended. Of two to an execution, the one with the higher number counts.
 	OutboxSuspend OutboxKind = 7
 	OutboxResume  OutboxKind = 8
+	OutboxAnswer  OutboxKind = 9 // one of its human tasks was answered
 )
 
 // OutboxMessage is a message to an execution that was written with the change that it tells of, and has not been
@@ -30,7 +31,7 @@ type OutboxMessage struct {
 	Execution int64
 	Kind      OutboxKind
 	Reason    string // of a cancellation
-	Report    int64  // of a grant: number of the state report that it answers
+	Report    int64  // of a grant: number of the state report that it answers; of an answer: the command of the task
 	DueMs     int64  // end of the lease
 
 	// Of the execution. All are zero if it has been deleted.

@@ -134,6 +134,9 @@ func (t *Tx) deleteExecution(no int64, rest *uncounted) error {
 			return err
 		}
 	}
+	if err := t.deleteTasks(no, keep); err != nil {
+		return err
+	}
 	// Who uses a file of this execution holds its lock (KeepFile) until the use is there.
 	files, err := t.numbers(`SELECT no FROM file WHERE execution = ?1 AND execution <> 0`+t.c.ForUpdate(), no)
 	if err != nil {

@@ -66,6 +66,11 @@ const (
 	kindChanges    = "changes of an audit entry"
 	kindOperation  = "reason of the cancellations of an operation"
 	kindItemDetail = "error of an item of an operation"
+
+	kindTaskTitle   = "title of a human task"
+	kindTaskRequest = "request of a human task"
+	kindTaskAnswer  = "answer of a human task"
+	kindTaskComment = "comment on a human task"
 )
 
 // sealing is how a store seals: with what, and whether new columns are.

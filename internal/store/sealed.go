@@ -69,6 +69,8 @@ var (
 	byExecution = func(r Row) string { return "execution " + chargehand.ExecutionID(r.Bytes(0)).String() }
 	byBatch     = func(r Row) string { return "batch " + chargehand.BatchID(r.Bytes(0)).String() }
 	byOperation = func(r Row) string { return "operation " + chargehand.OperationID(r.Bytes(0)).String() }
+	byTask      = func(r Row) string { return "human task " + chargehand.HumanTaskID(r.Bytes(0)).String() }
+	byComment   = func(r Row) string { return "comment " + chargehand.HumanTaskID(r.Bytes(0)).String() }
 	bySchedule  = func(r Row) string { return fmt.Sprintf("schedule %d", r.Int(0)) }
 	byNumber    = func(r Row) string {
 		return fmt.Sprintf("number %d in %s", r.Int(0), chargehand.Environment(r.Int(1)))
@@ -98,6 +100,10 @@ var clearColumns = []clearColumn{
 	{kindItemDetail, "i.detail", "operation_item i JOIN operation o ON o.no = i.operation", "o.id", byOperation},
 	{kindEvent, "data", "event", "number, environment", byNumber},
 	{kindMatch, "state", "schedule_match", "schedule", bySchedule},
+	{kindTaskTitle, "title", "human_task", "id", byTask},
+	{kindTaskRequest, "request", "human_task", "id", byTask},
+	{kindTaskAnswer, "answer", "human_task", "id", byTask},
+	{kindTaskComment, "text", "human_comment", "id", byComment},
 	{kindDefinition, "source", "definition", "digest", byDigest},
 	{kindResources, "resources", "definition", "digest", byDigest},
 }

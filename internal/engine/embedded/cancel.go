@@ -70,6 +70,13 @@ func (s *writeSet) addHook(msg *message) {
 				return err
 			}
 		}
+		return hookOf(inTx, reply)(tx)
+	}
+}
+
+// hookOf runs the hooks of a request, and tells the request's caller why they have failed.
+func hookOf(inTx []engine.InTx, reply chan<- error) func(tx *store.Tx) error {
+	return func(tx *store.Tx) error {
 		err := engine.RunInTx(tx, inTx)
 		if err == nil || errors.Is(err, store.ErrUnavailable) {
 			return err

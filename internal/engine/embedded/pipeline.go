@@ -141,7 +141,8 @@ func (e *Engine) write(tx *store.Tx, s *writeSet) error {
 		e.instances.takeOut(s.inst) // an attempt that was undone may have inserted it
 	}
 	if err := s.write(tx); err != nil {
-		s.conflict = !s.insert && !s.rowWritten && errors.Is(err, store.ErrConflict)
+		var refused *requestError // a hook's conflict is its own
+		s.conflict = !s.insert && !s.rowWritten && errors.Is(err, store.ErrConflict) && !errors.As(err, &refused)
 		if s.conflict {
 			return nil
 		}

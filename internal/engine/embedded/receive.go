@@ -50,12 +50,22 @@ func (e *Engine) deliver(s *writeSet, msg *message) {
 			return // it was stopped in the meantime, or has fired already
 		}
 		s.StopTimer(ev.Command)
+	case machine.TaskAnswered:
+		if _, open := inst.machine.Question(ev.Command); !open {
+			msg.answer(engine.ErrTaskEnded)
+			msg.kind = handled
+			return
+		}
 	case machine.SuspendRequested, machine.ResumeRequested:
 		e.switchSuspension(s, msg)
 		return
 	}
 	ev.TimeMs = max(inst.timeMs, e.nowMs())
 	s.apply(ev)
+	if ev.Kind == machine.TaskAnswered {
+		s.answers = append(s.answers, hookOf(msg.inTx, msg.reply))
+		return
+	}
 	s.addHook(msg)
 }
 

@@ -25,6 +25,9 @@ func (e *Engine) decideState(s *writeSet) error {
 	switch {
 	case !load.HoldsSlot() && len(inst.unstarted) == 0 && !inst.runsDetached():
 		s.row.State = store.StateParked
+		if inst.machine.NeedsPerson() {
+			s.row.Status = chargehand.HumanInTheLoop
+		}
 	case stopping && len(inst.calls) == 0 && (len(s.activities) > 0 || inst.commandsPending || s.yielded):
 		s.row.State = store.StateReady
 	case inst.lease == nil:

@@ -180,13 +180,14 @@ func (r engineRunner) Run(
 		t.Fatal(err)
 	}
 	defer fx.publishEvents(outside, row)()
+	defer fx.people(outside, row)()
 	fx.endOf(row, time.Hour)
 	return fx.suiteResult(outside, fx.read(row.No))
 }
 
 // TestSuite: the engine means the same as the bare machine.
 func TestSuite(t *testing.T) {
-	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts()) {
+	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts(), machinetest.HumanScripts()) {
 		t.Run(s.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { s.Run(t, engineRunner{}) })
 		})
@@ -198,7 +199,7 @@ func TestSuite(t *testing.T) {
 func TestSuiteOnPostgres(t *testing.T) {
 	server := peer.StartPostgres(t, peer.PostgresOptions{Careless: true})
 	var schemas postgrestest.Schemas
-	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts()) {
+	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts(), machinetest.HumanScripts()) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			s.Run(t, engineRunner{make: func(t testing.TB) *fixture { return newPostgresFixture(t, schemas.New(t, server)) }})
@@ -245,6 +246,8 @@ func (r crashRunner) Run(
 	if err == nil && !started.Status.Final() {
 		stopPublishing := fx.publishEvents(outside, started)
 		defer stopPublishing()
+		stopAnswering := fx.people(outside, started)
+		defer stopAnswering()
 		changed, stop := fx.engine.Watch(id)
 		for tripping := false; !tripping && !fx.read(started.No).Status.Final(); {
 			select {
@@ -287,6 +290,7 @@ func (r crashRunner) Run(
 		t.Fatal(err)
 	}
 	defer fx.publishEvents(outside, row)()
+	defer fx.people(outside, row)()
 	synctest.Wait() // until the activity hangs again
 	outside.mu.Lock()
 	hung := outside.hung
@@ -309,6 +313,8 @@ func (r crashRunner) Run(
 func TestLongCrashEverywhereInTheSuite(t *testing.T) { crashSuite(t, machinetest.Scripts()) }
 
 func TestLongCrashEverywhereInTheEventSuite(t *testing.T) { crashSuite(t, machinetest.EventScripts()) }
+
+func TestLongCrashEverywhereInTheHumanSuite(t *testing.T) { crashSuite(t, machinetest.HumanScripts()) }
 
 // crashSuite runs every script of the suite with a crash at each of its
 // write sets, or at a sample of them, before and after it is written.

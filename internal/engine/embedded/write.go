@@ -94,6 +94,9 @@ func (s *writeSet) writeOthers(tx *store.Tx) error {
 	if err := s.writeChildren(tx); err != nil {
 		return err
 	}
+	if err := s.writeTasks(tx); err != nil {
+		return err
+	}
 	if s.end == nil {
 		if err := s.writeSubscriptions(tx); err != nil {
 			return err
@@ -132,7 +135,7 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 			return err
 		}
 		inst.no, row.No = first.No, first.No
-	case len(s.children) > 0: // children must not be written if the execution has ended
+	case len(s.children)+len(s.withdrawTasks)+len(s.answers) > 0: // not to be written if the execution has ended
 		now, err := tx.LockExecution(inst.no)
 		if err == nil && now.State == store.StateEnded {
 			err = store.ErrConflict
@@ -142,6 +145,9 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 		}
 	}
 	if err := s.writeChildren(tx); err != nil {
+		return err
+	}
+	if err := s.writeTasks(tx); err != nil {
 		return err
 	}
 	if !s.insert || len(s.children) > 0 {

@@ -60,8 +60,11 @@ type writeSet struct {
 	childrenCounted bool         // the children are counted as queued
 	childStarted    []bool       // by this transaction; an earlier one has started the others
 	stopChildren    []machine.CommandID
-	delivered       []int64              // children whose ends were applied
-	subscriptions   []store.Subscription // rows of the dirty ones, in order; set by the transaction
+	openTasks       []engine.OpenedTask
+	withdrawTasks   []machine.Command
+	answers         []func(tx *store.Tx) error // end the rows of human tasks that were answered
+	delivered       []int64                    // children whose ends were applied
+	subscriptions   []store.Subscription       // rows of the dirty ones, in order; set by the transaction
 
 	refreshAgain bool // there is more to read
 	resumed      bool // interruptions were counted: the recovery of the instance is over
@@ -141,6 +144,11 @@ func (s *writeSet) offload(ctx context.Context, blobs engine.Blobs) error {
 	for i := range s.journal {
 		if err := engine.Externalize(ctx, blobs, &s.journal[i].Event); err != nil {
 			return fmt.Errorf("store event: %w", err)
+		}
+	}
+	for i := range s.openTasks {
+		if err := engine.Externalize(ctx, blobs, &s.openTasks[i].Row.Request); err != nil {
+			return fmt.Errorf("store the request of a human task: %w", err)
 		}
 	}
 	if s.checkpoint != nil {

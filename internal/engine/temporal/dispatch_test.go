@@ -202,7 +202,7 @@ func TestWokenGoFirst(t *testing.T) {
 			if err := tx.SetStatus(row.No, chargehand.Processing, chargehand.Running, store.StateActive, 1, store.Waits{}); err != nil {
 				return err
 			}
-			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateReady, wakeMs, store.Waits{})
+			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateReady, false, wakeMs, store.Waits{})
 			return err
 		})
 	}

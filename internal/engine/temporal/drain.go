@@ -99,7 +99,7 @@ func (r *run) cutDetached() {
 
 // drained reports whether nothing but timers is in flight.
 func (r *run) drained() bool {
-	return r.drain.on && !r.runs() && r.slots.reporting == nil && r.bus.idle() && r.listens.idle() && r.children.idle() &&
+	return r.drain.on && !r.runs() && r.slots.reporting == nil && r.bus.idle() && r.listens.idle() && r.children.idle() && r.tasks.idle() &&
 		(r.drain.chunking == nil || r.drain.chunking.IsReady())
 }
 
@@ -126,7 +126,7 @@ func (r *run) continueAsNew() error {
 	next := *r.argument
 	next.Continued = &continued{
 		State: r.machine.Checkpoint(), TimeMs: r.timeMs,
-		Reported: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase,
+		Reported: r.slots.number, Slot: r.slots.held, Asked: r.slots.asked, Phase: r.slots.phase, Person: r.slots.person,
 		WaitKind: r.slots.waits.Kind, Waits: r.slots.waits,
 		Chunks: d.chunks, Sizes: d.sizes, Seen: r.seen, Switched: r.switched,
 		Listens: r.readPositions(), Unsubscribed: r.listens.unsubscribed, Delivered: r.children.delivered,

@@ -75,14 +75,17 @@ func (r *run) end() error {
 	entries := r.machine.TakeTimeline()
 	attended := func(s childStep) bool { return s.Start == nil || s.Start.Await }
 	r.children.queue = slices.DeleteFunc(r.children.queue, attended)
-	for r.failure == nil && (!r.bus.idle() || r.children.sending != nil || len(r.children.queue) > 0) {
+	for r.failure == nil && (!r.bus.idle() || r.children.sending != nil || len(r.children.queue) > 0 || !r.tasks.idle()) {
 		r.publish()
 		r.sendChildSteps()
+		r.sendTaskSteps()
 		_ = workflow.Await(r.ctx, func() bool {
-			return r.bus.sending != nil && r.bus.sending.IsReady() || r.children.sending != nil && r.children.sending.IsReady()
+			return r.bus.sending != nil && r.bus.sending.IsReady() || r.children.sending != nil && r.children.sending.IsReady() ||
+				r.tasks.sending != nil && r.tasks.sending.IsReady()
 		})
 		r.receivePublished()
 		r.receiveChildren()
+		r.receiveTasks()
 	}
 	if r.failure != nil {
 		return r.failure

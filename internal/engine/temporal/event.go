@@ -30,6 +30,7 @@ func (r *run) receive() {
 	r.receivePages()
 	r.applyPages()
 	r.receiveChildren()
+	r.receiveTasks()
 	r.receiveOutcomes()
 	r.receiveTimers()
 }
@@ -55,6 +56,8 @@ func (r *run) receiveMessages() {
 			r.wakeListens()
 		case kindChild:
 			r.children.ended = true
+		case kindAnswer:
+			r.readAnswer(m.Task)
 		case kindSuspend, kindResume:
 			r.switchSuspension(&m)
 		}
@@ -148,7 +151,9 @@ func (r *run) receiveTimers() {
 	})
 	for _, f := range fired {
 		// Temporal's clocks need not agree; a timer that has fired is due.
-		r.apply(machine.Event{Kind: machine.TimerFired, TimeMs: f.dueMs, Command: f.id})
+		if !r.expire(f) {
+			r.apply(machine.Event{Kind: machine.TimerFired, TimeMs: f.dueMs, Command: f.id})
+		}
 		f.cancel()
 	}
 }

@@ -108,7 +108,7 @@ func TestWalkFindsWhatIsGone(t *testing.T) {
 	w.running() // a page marks fewer
 	// One is parked, one has a start that is still on its way.
 	w.update(func(tx *store.Tx) error {
-		_, err := tx.ReportState(rows[3].No, 1, chargehand.Waiting, store.StateParked, 0, store.Waits{})
+		_, err := tx.ReportState(rows[3].No, 1, chargehand.Waiting, store.StateParked, false, 0, store.Waits{})
 		return errors.Join(err, tx.InsertOutboxMessage(&store.OutboxMessage{Execution: rows[4].No, Kind: store.OutboxStart, DueMs: 1 << 60}))
 	})
 	gone := map[chargehand.ExecutionID]bool{rows[0].ID: true, rows[3].ID: true, rows[4].ID: true, rows[len(rows)-1].ID: true}

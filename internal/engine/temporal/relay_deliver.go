@@ -109,6 +109,8 @@ func (r *relay) attempt(ctx context.Context, d *delivery) (taken bool, err error
 		m.Kind = kindSuspend
 	case store.OutboxResume:
 		m.Kind = kindResume
+	case store.OutboxAnswer:
+		m.Kind, m.Task = kindAnswer, uint64(d.Report)
 	case store.OutboxStop:
 		return false, r.Canceller.cancelChild(ctx, d.Execution, d.Reason)
 	default:

@@ -17,7 +17,7 @@ const (
 
 var laneKinds = [laneCount][]store.OutboxKind{
 	cancelLane: {store.OutboxCancel, store.OutboxStop},
-	workLane:   {store.OutboxStart, store.OutboxGrant, store.OutboxChild, store.OutboxSuspend, store.OutboxResume},
+	workLane:   {store.OutboxStart, store.OutboxGrant, store.OutboxChild, store.OutboxSuspend, store.OutboxResume, store.OutboxAnswer},
 	eventLane:  {store.OutboxEvents},
 }
 

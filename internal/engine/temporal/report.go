@@ -44,9 +44,9 @@ func (a *activities) reportState(ctx context.Context, s stateReport) (stateAnswe
 			return err
 		}
 		if s.Keep {
-			now, err = tx.ReportWaits(s.No, s.Number, phase, s.Waits)
+			now, err = tx.ReportWaits(s.No, s.Number, phase, s.Person, s.Waits)
 		} else {
-			now, err = tx.ReportState(s.No, s.Number, phase, state, a.nowMs(), s.Waits)
+			now, err = tx.ReportState(s.No, s.Number, phase, state, s.Person, a.nowMs(), s.Waits)
 		}
 		return err
 	})

@@ -117,7 +117,7 @@ func TestOneSlotIsShared(t *testing.T) {
 		}
 		count[list[0].row.Environment]++
 		w.update(func(tx *store.Tx) error {
-			_, err := tx.ReportState(list[0].Execution, 1, chargehand.Waiting, store.StateParked, 0, store.Waits{})
+			_, err := tx.ReportState(list[0].Execution, 1, chargehand.Waiting, store.StateParked, false, 0, store.Waits{})
 			return err
 		})
 	}
@@ -196,7 +196,7 @@ func TestFreedSlotsShareACount(t *testing.T) {
 	w.start(0)
 	for _, row := range rows[:freed] {
 		w.update(func(tx *store.Tx) error {
-			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateParked, 0, store.Waits{})
+			_, err := tx.ReportState(row.No, 1, chargehand.Waiting, store.StateParked, false, 0, store.Waits{})
 			return err
 		})
 		w.notify()

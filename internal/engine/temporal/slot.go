@@ -18,30 +18,37 @@ type slots struct {
 	number    int64       // of the last state report
 	phase     string      // in the last state report
 	waits     store.Waits // in the last state report
+	person    bool        // in the last state report: it needs a person
 	reporting workflow.Future
 }
 
 // reportState sends a state report when the state has changed: an execution that only waits gives its slot back, and
-// an execution that has work again asks for a slot. One whose slot stays as it is tells what it waits for from now on.
+// an execution that has work again asks for a slot. One whose slot stays as it is tells what it waits for from now on,
+// and whether that is a person.
 func (r *run) reportState() {
 	s := &r.slots
 	if s.reporting != nil {
 		return
 	}
+	if !r.tasks.idle() { // the rows of tasks come first
+		return
+	}
 	needs := r.machine.Load().HoldsSlot()
+	person := !needs && r.machine.NeedsPerson()
 	waits := engine.WaitsOf(r.machine, r.timeMs, s.waits, r.secrets)
 	keep := needs == (s.held || s.asked)
-	if keep && !r.tellsWaits(waits) {
+	if keep && person == s.person && !r.tellsWaits(waits) {
 		return
 	}
 	s.number++
+	s.person = person
 	if !keep {
 		s.held, s.asked = false, needs
 	}
 	s.setPhase(r)
 	s.waits = waits
 	s.reporting = r.write(reportType, stateReport{
-		Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Keep: keep, Phase: s.phase,
+		Execution: r.argument.Execution, No: r.argument.No, Number: s.number, Slot: needs, Keep: keep, Phase: s.phase, Person: person,
 		Waiting: waits.Kind, Waits: waits,
 	})
 }

@@ -22,6 +22,7 @@ const (
 	eventsType      = "chargehand.events"
 	childType       = "chargehand.child"
 	outcomeType     = "chargehand.outcome"
+	taskType        = "chargehand.task"
 	streamSignal    = "chargehand.stream"
 	streamQuery     = "chargehand.streams"
 	codeInterrupted = "chargehand.interrupted" // type of the error of an attempt that was cut off
@@ -82,6 +83,7 @@ type continued struct {
 	Seen     []int64         `json:"seen,omitempty"`  // message numbers, the newest last
 	// Switched is the number of the last message that suspended or resumed it.
 	Switched int64 `json:"switched,omitempty"`
+	Person   bool  `json:"person,omitempty"` // the last state report said that it needs a person
 
 	Listens      []readPosition    `json:"listens,omitempty"`      // of subscriptions that have a row
 	Unsubscribed []uint64          `json:"unsubscribed,omitempty"` // commands whose rows are to go
@@ -105,9 +107,10 @@ type waitingMessages struct {
 // message is an outbox message on its way to a workflow, as a signal.
 type message struct {
 	No     int64  `json:"no"`   // of the outbox message
-	Kind   string `json:"kind"` // "cancel", "grant", "events", "child", "suspend" or "resume"
+	Kind   string `json:"kind"` // "cancel", "grant", "events", "child", "suspend", "resume" or "answer"
 	Reason string `json:"reason,omitempty"`
 	Report int64  `json:"report,omitempty"` // grant: the state report that it answers
+	Task   uint64 `json:"task,omitempty"`   // answer: the command of the human task
 }
 
 const (
@@ -118,6 +121,7 @@ const (
 
 	kindSuspend = "suspend"
 	kindResume  = "resume"
+	kindAnswer  = "answer" // a human task has been answered
 )
 
 // call is the argument of the activity perform.
@@ -181,6 +185,7 @@ type stateReport struct {
 	Slot   bool   `json:"slot"`           // asks for a slot; otherwise gives it back
 	Keep   bool   `json:"keep,omitempty"` // neither: only the phase and Waits are new
 	Phase  string `json:"phase"`
+	Person bool   `json:"person,omitempty"` // it needs a person, and nothing else of it can continue
 	// Waits is what the execution waits for, as store.Waits is encoded; Waiting is its kind.
 	Waiting store.WaitKind `json:"waiting,omitempty"`
 	Waits   store.Waits    `json:"waits,omitzero"`
@@ -323,6 +328,56 @@ type childEnd struct {
 	Command uint64          `json:"command"`
 	Output  json.RawMessage `json:"output,omitempty"`
 	Fault   *machine.Fault  `json:"fault,omitempty"`
+}
+
+// taskSteps is the argument of the activity task: the steps to be made for human tasks, in order.
+type taskSteps struct {
+	Execution chargehand.ExecutionID `json:"execution"`
+
+	No           int64      `json:"no"`
+	Steps        []taskStep `json:"steps"`
+	Confidential bool       `json:"confidential,omitempty"`
+}
+
+func (k taskSteps) sealing() (chargehand.ExecutionID, bool) { return k.Execution, k.Confidential }
+
+// taskStep opens a human task, withdraws one, or reads its answer. Timer: the task is withdrawn because that timer has
+// fired, which was due at DueMs; if it was answered before, the answer is read.
+type taskStep struct {
+	Command  uint64             `json:"command"`
+	Open     *taskWire          `json:"open,omitempty"`
+	Withdraw machine.Withdrawal `json:"withdraw,omitempty"`
+	Read     bool               `json:"read,omitempty"`
+	Timer    uint64             `json:"timer,omitempty"`
+	DueMs    int64              `json:"due_ms,omitempty"`
+}
+
+type taskWire struct {
+	ID         chargehand.HumanTaskID `json:"id"`
+	Request    json.RawMessage        `json:"request"`
+	Reference  string                 `json:"reference"`
+	Iterations []int                  `json:"iterations,omitempty"`
+	Seq        int                    `json:"seq,omitempty"`
+	OpenedMs   int64                  `json:"opened_ms"`
+}
+
+// taskStepsDone is the result of task. Made is how many of the steps it has made, from the first one. Final: the row of
+// the execution has ended.
+type taskStepsDone struct {
+	Made    int          `json:"made,omitempty"`
+	Answers []taskAnswer `json:"answers,omitempty"`
+	Final   bool         `json:"final,omitempty"`
+
+	of           chargehand.ExecutionID
+	confidential bool
+}
+
+func (d taskStepsDone) sealing() (chargehand.ExecutionID, bool) { return d.of, d.confidential }
+
+// taskAnswer is an answer that was read.
+type taskAnswer struct {
+	Command uint64          `json:"command"`
+	Output  json.RawMessage `json:"output"`
 }
 
 // asking is the argument of the activity outcome, which reads the ends of children.

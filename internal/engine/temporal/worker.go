@@ -234,6 +234,7 @@ func (a *activities) registerWrites(r activityRegistry) {
 	r.RegisterActivityWithOptions(a.readSubscriptions, activity.RegisterOptions{Name: listenType})
 	r.RegisterActivityWithOptions(a.readSubscriptions, activity.RegisterOptions{Name: eventsType})
 	r.RegisterActivityWithOptions(a.child, activity.RegisterOptions{Name: childType})
+	r.RegisterActivityWithOptions(a.task, activity.RegisterOptions{Name: taskType})
 	r.RegisterActivityWithOptions(a.outcome, activity.RegisterOptions{Name: outcomeType})
 	r.RegisterActivityWithOptions(a.finish, activity.RegisterOptions{Name: finishType})
 }

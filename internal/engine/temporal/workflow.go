@@ -81,6 +81,7 @@ type run struct {
 	bus      bus
 	listens  listens
 	children children
+	tasks    humanTasks
 	streams  streams
 	secrets  *engine.Secrets
 	drain    drain
@@ -170,7 +171,7 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 		return engine.Unreadable("state", err)
 	}
 	r.timeMs, r.seen, r.switched = c.TimeMs, c.Seen, c.Switched
-	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Reported, phase: c.Phase, waits: c.Waits}
+	r.slots = slots{held: c.Slot, asked: c.Asked, number: c.Reported, phase: c.Phase, person: c.Person, waits: c.Waits}
 	r.slots.waits.Kind = c.WaitKind
 	r.drain.chunks, r.drain.sizes = c.Chunks, c.Sizes
 	r.yielded = r.machine.Load().Yielded
@@ -196,6 +197,7 @@ func (r *run) loop() error {
 		if r.finish != nil {
 			return r.end()
 		}
+		r.sendTaskSteps()
 		r.reportState()
 		r.startCalls()
 		r.armDrainTimeout()
@@ -238,7 +240,7 @@ func (r *run) somethingHappened() bool {
 	}
 	for _, f := range [...]workflow.Future{
 		r.pausing, r.slots.reporting, r.bus.sending, r.drain.timer, r.drain.chunking, r.listens.reading,
-		r.children.sending, r.children.asking,
+		r.children.sending, r.children.asking, r.tasks.sending,
 	} {
 		if f != nil && f.IsReady() {
 			return true

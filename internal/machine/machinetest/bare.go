@@ -168,7 +168,14 @@ func (r *bareRun) carryOut(c machine.Command) {
 			Output: answer.Value(), Files: answer.Files, Fault: answer.Fault})
 	case machine.StartChild:
 		r.startChild(c)
-	case machine.StopActivity, machine.StopChild:
+	case machine.OpenTask:
+		answer := r.fixture.Answer(c.Reference)
+		if answer.Hang {
+			r.hanging[c.ID] = true
+			return
+		}
+		r.queue = append(r.queue, machine.Event{Kind: machine.TaskAnswered, Command: c.ID, Output: answer.Value()})
+	case machine.StopActivity, machine.StopChild, machine.WithdrawTask:
 		delete(r.hanging, c.ID)
 		delete(r.streams, c.ID)
 	case machine.StartTimer:

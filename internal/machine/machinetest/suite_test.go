@@ -19,6 +19,10 @@ func TestBareMachineWithChildren(t *testing.T) {
 	machinetest.RunChildren(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{} })
 }
 
+func TestBareMachineWithPeople(t *testing.T) {
+	machinetest.RunHuman(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{} })
+}
+
 // The order in which concurrent outcomes are applied does not matter to any script.
 func TestBareMachineOtherOrder(t *testing.T) {
 	machinetest.Run(t, func(*testing.T) machinetest.Runner { return machinetest.Bare{Last: true} })
@@ -34,7 +38,7 @@ func TestBareMachineEvents(t *testing.T) {
 
 // A machine that is restored before every event gives the same results.
 func TestBareMachineFromCheckpoints(t *testing.T) {
-	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts(), machinetest.ChildScripts()) {
+	for _, s := range slices.Concat(machinetest.Scripts(), machinetest.EventScripts(), machinetest.ChildScripts(), machinetest.HumanScripts()) {
 		t.Run(s.Name, func(t *testing.T) { s.Run(t, restoring{t}) })
 	}
 }

@@ -91,6 +91,9 @@ var whole = map[string]string{
 	"FROM sign_in_delay ORDER BY updated":   "a bounded number of index entries",
 	"FROM (SELECT workflow FROM execution":  "a bounded number of index entries",
 	"FROM (SELECT 1 FROM execution":         "a bounded number of index entries (TestPlansOfHotQueries)",
+	"FROM (SELECT task FROM (SELECT c.task": "a bounded number of index entries of each candidate",
+	"FROM (SELECT 1 FROM human_task":        "a bounded number of index entries",
+	"FROM (SELECT 1 FROM human_comment":     "a bounded number of index entries",
 }
 
 var template = storetest.Template{Open: func(path string) (store.DB, error) {
@@ -189,7 +192,30 @@ func TestPlansOfHotQueries(t *testing.T) {
 		f.Account, f.Limit = 1, 10
 		return query{func(r *store.Reader) error { _, err := r.ListAudit(f); return err }, []string{"SEARCH audit USING INDEX " + index}}
 	}
+	tasks := func(f store.TaskFilter, want string) query {
+		f.Account, f.Environment, f.Limit = 1, 1, 10
+		return query{func(r *store.Reader) error { _, err := r.HumanTasks(f); return err }, []string{want}}
+	}
+	user := []store.TaskCandidate{{Kind: store.CandidateUser, Name: "a@example.com"}}
 	cases := map[string]query{
+		"tasks by due time": tasks(store.TaskFilter{}, "SEARCH h USING INDEX human_task_due (account=? AND environment=?)"),
+		"tasks by due time, next page": tasks(store.TaskFilter{After: store.TaskKey{Value: 5, No: 5}},
+			"SEARCH h USING INDEX human_task_due (account=? AND environment=? AND due_ms>?)"),
+		"overdue tasks": tasks(store.TaskFilter{DueBeforeMs: 5}, "SEARCH h USING INDEX human_task_due (account=? AND environment=? AND due_ms<?)"),
+		"tasks by priority, next page": tasks(store.TaskFilter{Sort: store.SortPriority, After: store.TaskKey{Value: 5, No: 5}},
+			"SEARCH h USING INDEX human_task_priority (account=? AND environment=? AND priority<?)"),
+		"newest tasks": tasks(store.TaskFilter{Sort: store.SortCreated, After: store.TaskKey{No: 5}},
+			"SEARCH h USING INDEX human_task_open (account=? AND environment=? AND no<?)"),
+		"tasks that have ended": tasks(store.TaskFilter{Sort: store.SortCreated, Statuses: []store.TaskStatus{store.TaskAnswered}},
+			"SEARCH h USING INDEX human_task_ended (account=? AND environment=?)"),
+		"tasks of a user": tasks(store.TaskFilter{Candidates: user, After: store.TaskKey{Value: 5, No: 5}},
+			"SEARCH c USING COVERING INDEX human_candidate_due (account=? AND environment=? AND kind=? AND name=? AND (due_ms,task)>(?,?))"),
+		"tasks of a user by priority": tasks(store.TaskFilter{Candidates: user, Sort: store.SortPriority, After: store.TaskKey{Value: 5, No: 5}},
+			"SEARCH c USING COVERING INDEX human_candidate_priority (account=? AND environment=? AND kind=? AND name=? AND priority<?)"),
+		"newest tasks of a user": tasks(store.TaskFilter{Candidates: user, Sort: store.SortCreated},
+			"SEARCH c USING COVERING INDEX human_candidate_created (account=? AND environment=? AND kind=? AND name=?)"),
+		"tasks that a user has answered": tasks(store.TaskFilter{Answerer: -4, Sort: store.SortCreated, Statuses: []store.TaskStatus{store.TaskAnswered}},
+			"SEARCH h USING INDEX human_task_answerer (answerer=? AND account=? AND environment=?)"),
 		"list by environment": {list(store.ExecutionFilter{}), []string{
 			"MERGE (UNION ALL)", "SEARCH e USING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
 		"list by workflow": {list(store.ExecutionFilter{Workflow: 3}), []string{

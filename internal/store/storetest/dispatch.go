@@ -57,7 +57,7 @@ func (f *fixture) reportAs(no int64, run store.ExecutionState, wakeMs int64) {
 		if err := tx.SetStatus(no, chargehand.Processing, chargehand.Running, store.StateActive, startMs, store.Waits{}); err != nil {
 			return err
 		}
-		s, err := tx.ReportState(no, 1, chargehand.Waiting, run, wakeMs, store.Waits{})
+		s, err := tx.ReportState(no, 1, chargehand.Waiting, run, false, wakeMs, store.Waits{})
 		if !s.Changed || s.State != run {
 			f.Errorf("reported %d: %+v", no, s)
 		}
@@ -312,7 +312,7 @@ func report(f *fixture) {
 	f.reportAs(no, store.StateParked, 5) // number 1
 	set := func(number int64, phase chargehand.Phase, run store.ExecutionState) (s store.Reported) {
 		f.update(func(tx *store.Tx) (err error) {
-			s, err = tx.ReportState(no, number, phase, run, 7, store.Waits{})
+			s, err = tx.ReportState(no, number, phase, run, false, 7, store.Waits{})
 			return err
 		})
 		return s
@@ -337,7 +337,7 @@ func report(f *fixture) {
 	}
 	for _, run := range []store.ExecutionState{store.StateEnded, store.StateQueued} {
 		err := f.Update(f.Context(), func(tx *store.Tx) error {
-			_, err := tx.ReportState(no, 9, chargehand.Running, run, 0, store.Waits{})
+			_, err := tx.ReportState(no, 9, chargehand.Running, run, false, 0, store.Waits{})
 			return err
 		})
 		if err == nil {
@@ -414,7 +414,7 @@ func reportSuspended(f *fixture) {
 	f.reportAs(no, store.StateParked, 0) // number 1
 	report := func(number int64, phase chargehand.Phase, state store.ExecutionState) {
 		f.update(func(tx *store.Tx) error {
-			_, err := tx.ReportState(no, number, phase, state, 0, store.Waits{})
+			_, err := tx.ReportState(no, number, phase, state, false, 0, store.Waits{})
 			return err
 		})
 	}
@@ -438,7 +438,7 @@ func reportFinal(f *fixture) {
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, no, startMs, "1"); return err })
 	for _, no := range []int64{no, 999} {
 		f.update(func(tx *store.Tx) error {
-			s, err := tx.ReportState(no, 5, chargehand.Running, store.StateReady, 1, store.Waits{})
+			s, err := tx.ReportState(no, 5, chargehand.Running, store.StateReady, false, 1, store.Waits{})
 			if !s.Final || s.Changed {
 				f.Errorf("reported after the end: %+v", s)
 			}

@@ -195,7 +195,7 @@ func outboxMany(f *fixture) {
 		nos = append(nos, rows[i].No)
 	}
 	f.update(func(tx *store.Tx) error {
-		_, err := tx.ReportState(nos[3], 4, 2, store.StateActive, 0, store.Waits{})
+		_, err := tx.ReportState(nos[3], 4, 2, store.StateActive, false, 0, store.Waits{})
 		return err
 	})
 	var inserted map[int64]store.OutboxMessage

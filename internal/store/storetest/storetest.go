@@ -31,7 +31,7 @@ func RunSealed(t *testing.T, open Open, sealer store.Sealer) {
 }
 
 // sealing are the groups whose rows are sealed.
-var sealing = []string{"execution", "waits", "journal", "log", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage", "operation"}
+var sealing = []string{"execution", "waits", "human task", "journal", "log", "batch", "workflow", "file", "blob", "event", "schedule", "audit", "usage", "operation"}
 
 // RunAgain runs the suite on a database whose statements are those of one that Run has seen, and whose commits are
 // made in another way. Groups that commit as others do have their turn with CHARGEHAND_FULL.
@@ -52,7 +52,7 @@ func only(names []string) []group {
 func groups() []group {
 	return []group{
 		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"log", logTests}, {"timer", timerTests},
-		{"batch", batchTests}, {"waits", waitsTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
+		{"batch", batchTests}, {"waits", waitsTests}, {"human task", humanTaskTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
@@ -229,6 +229,12 @@ var invariants = map[string]string{
 	"uses of files by no execution":       `SELECT COUNT(*) FROM file_use j WHERE ` + noExecution("j"),
 	"files of no execution":               `SELECT COUNT(*) FROM file j WHERE j.execution <> 0 AND ` + noExecution("j"),
 	"payloads of no execution":            `SELECT COUNT(*) FROM execution_blob j WHERE ` + noExecution("j"),
+	"human tasks of no execution":         `SELECT COUNT(*) FROM human_task j WHERE ` + noExecution("j"),
+	"open human tasks of none that runs":  `SELECT COUNT(*) FROM human_task j WHERE j.ended_ms = 0 AND ` + noneRunning("j"),
+	"candidates of no open task":          `SELECT COUNT(*) FROM human_candidate c WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = c.task AND h.ended_ms = 0)`,
+	"open human tasks without candidates": `SELECT COUNT(*) FROM human_task h WHERE h.ended_ms = 0 AND NOT EXISTS (SELECT 1 FROM human_candidate c WHERE c.task = h.no)`,
+	"claims that no list shows":           `SELECT COUNT(*) FROM human_candidate c JOIN human_task h ON h.no = c.task WHERE c.kind = 4 AND h.status <> 2`,
+	"comments on no human task":           `SELECT COUNT(*) FROM human_comment c WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = c.task)`,
 	"uses of no file":                     `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
 	"batches whose counts are not true":   `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
 	"batches final before or after time":  `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,
@@ -258,6 +264,7 @@ const references = `(SELECT COUNT(*) FROM file WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM execution WHERE input_blob = b.digest) + (SELECT COUNT(*) FROM outcome WHERE output_blob = b.digest)
  + (SELECT COUNT(*) FROM journal WHERE event_blob = b.digest) + (SELECT COUNT(*) FROM checkpoint WHERE state_blob = b.digest) + (SELECT COUNT(*) FROM execution_blob WHERE digest = b.digest)
  + (SELECT COUNT(*) FROM log_segment WHERE data_blob = b.digest)
+ + (SELECT COUNT(*) FROM human_task WHERE request_blob = b.digest) + (SELECT COUNT(*) FROM human_task WHERE answer_blob = b.digest)
  + (SELECT COUNT(*) FROM event WHERE data_blob = b.digest)
  + (SELECT COUNT(*) FROM schedule_match WHERE state_blob = b.digest)`
 

@@ -37,7 +37,7 @@ func waitsWritten(f *fixture) {
 		f.Errorf("after SetState %+v, want %+v", got, want)
 	}
 	f.update(func(tx *store.Tx) error {
-		_, err := tx.ReportState(no, 1, chargehand.Waiting, store.StateParked, 0, store.Waits{Kind: store.WaitChild})
+		_, err := tx.ReportState(no, 1, chargehand.Waiting, store.StateParked, false, 0, store.Waits{Kind: store.WaitChild})
 		return err
 	})
 	if got := f.byNo(no).Waits; !reflect.DeepEqual(got, store.Waits{Kind: store.WaitChild}) {
@@ -48,7 +48,7 @@ func waitsWritten(f *fixture) {
 	for _, number := range []int64{2, 2, 1} { // the second one is repeated, the last one comes late
 		var now store.Reported
 		f.update(func(tx *store.Tx) (err error) {
-			now, err = tx.ReportWaits(no, number, chargehand.Running, want)
+			now, err = tx.ReportWaits(no, number, chargehand.Running, false, want)
 			return err
 		})
 		if now.Final || now.Report != 2 || now.State != before.State {
@@ -63,7 +63,7 @@ func waitsWritten(f *fixture) {
 	}
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, no, startMs+1, `1`); return err })
 	f.update(func(tx *store.Tx) error {
-		now, err := tx.ReportWaits(no, 3, chargehand.Running, want)
+		now, err := tx.ReportWaits(no, 3, chargehand.Running, false, want)
 		if !now.Final {
 			f.Errorf("of one that has ended: %+v", now)
 		}

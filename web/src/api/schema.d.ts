@@ -656,6 +656,134 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/human-tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listHumanTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["countHumanTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/{taskId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getHumanTask"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/{taskId}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["claimHumanTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/{taskId}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["releaseHumanTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/{taskId}/reassign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["reassignHumanTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/{taskId}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["answerHumanTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/{taskId}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["commentHumanTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/files": {
         parameters: {
             query?: never;
@@ -1544,6 +1672,13 @@ export type components = {
                 [key: string]: unknown;
             };
         };
+        AnswerBody: {
+            outcome: string;
+            data?: unknown;
+            comment?: string;
+            files?: string[];
+            on_behalf_of?: string;
+        };
         ApiKey: {
             /** Format: uuid */
             id: string;
@@ -1738,6 +1873,9 @@ export type components = {
             /** @enum {string} */
             kind: "api" | "batch" | "schedule" | "event" | "parent" | "retry";
             id?: string;
+        };
+        ClaimBody: {
+            force?: boolean;
         };
         CloudEvent: {
             /** @enum {string} */
@@ -2220,6 +2358,66 @@ export type components = {
             status: "ok" | "ready";
             degraded?: string[];
         };
+        HumanTask: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            status: "open" | "claimed" | "answered" | "withdrawn";
+            title: string;
+            assignees: components["schemas"]["TaskAssignees"];
+            claimed_by?: components["schemas"]["TaskPerson"];
+            /** Format: int64 */
+            priority: number;
+            /** Format: date-time */
+            due_at?: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** Format: uuid */
+            workflow_id: string;
+            workflow: string;
+            /** Format: uuid */
+            execution_id: string;
+            reference: string;
+            iterations: number[];
+            /** Format: int64 */
+            seq: number;
+            /** Format: uuid */
+            batch_id?: string;
+            item_id?: string;
+            /** @enum {string} */
+            environment: "live" | "test";
+            /** @enum {string} */
+            withdrawn_reason?: "timeout" | "cancelled" | "lost_branch" | "jump" | "ended";
+            instructions?: string;
+            instructions_html?: string;
+            form?: unknown;
+            outline?: components["schemas"]["FormField"][] | null;
+            data?: unknown;
+            show?: unknown;
+            files?: unknown[] | null;
+            upload?: components["schemas"]["TaskUpload"];
+            outcomes?: components["schemas"]["TaskOutcome"][] | null;
+            comments?: components["schemas"]["TaskComment"][] | null;
+            answer?: components["schemas"]["TaskAnswer"];
+        };
+        HumanTaskCount: {
+            /** Format: int64 */
+            count: number;
+            at_least: boolean;
+        };
+        HumanTaskCounts: {
+            mine: components["schemas"]["HumanTaskCount"];
+            groups: components["schemas"]["HumanTaskCount"];
+            unassigned: components["schemas"]["HumanTaskCount"];
+            overdue: components["schemas"]["HumanTaskCount"];
+            all: components["schemas"]["HumanTaskCount"];
+        };
+        HumanTaskPage: {
+            data: components["schemas"]["HumanTask"][];
+            cursor: string | null;
+        };
         IdentityBegun: {
             /** Format: uri */
             url: string;
@@ -2575,6 +2773,13 @@ export type components = {
             kind: "environment" | "key" | "user" | "account";
             id: string;
         };
+        ReassignBody: {
+            users?: string[];
+            groups?: string[];
+        };
+        ReleaseBody: {
+            force?: boolean;
+        };
         ResetBody: {
             token: string;
             password: string;
@@ -2815,6 +3020,49 @@ export type components = {
             /** Format: date-time */
             seen_at: string;
         };
+        TaskAnswer: {
+            outcome: string;
+            data?: unknown;
+            comment?: string;
+            files: unknown[];
+            /** Format: date-time */
+            at: string;
+            by: components["schemas"]["TaskAnswerer"];
+            used: boolean;
+        };
+        TaskAnswerer: {
+            id: string;
+            name: string;
+            via: components["schemas"]["TaskVia"];
+        };
+        TaskAssignees: {
+            users: string[];
+            groups: string[];
+            exclude: string[];
+        };
+        TaskComment: {
+            /** Format: uuid */
+            id: string;
+            by: components["schemas"]["TaskPerson"];
+            text: string;
+            /** Format: date-time */
+            at: string;
+        };
+        TaskCommentBody: {
+            text: string;
+        };
+        TaskOutcome: {
+            name: string;
+            title: string;
+            /** @enum {string} */
+            style?: "primary" | "danger";
+        };
+        TaskPerson: {
+            /** @enum {string} */
+            kind: "user" | "key";
+            id: string;
+            name: string;
+        };
         TaskProgress: {
             reference: string;
             name: string;
@@ -2836,9 +3084,21 @@ export type components = {
             /** Format: int64 */
             max_duration_ms?: number;
         };
+        TaskUpload: {
+            accept: string[];
+            /** Format: int64 */
+            max: number;
+            required: boolean;
+        };
+        TaskVia: {
+            /** @enum {string} */
+            kind: "session" | "key";
+            id: string;
+        };
         TaskWait: {
             /** @enum {string} */
-            kind: "child" | "event" | "retry" | "timer";
+            kind: "person" | "child" | "event" | "retry" | "timer";
+            task_id?: string;
             /** Format: date-time */
             until?: string;
             filter?: components["schemas"]["EventFilter"];
@@ -4369,6 +4629,214 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    listHumanTasks: {
+        parameters: {
+            query?: {
+                status?: "open" | "claimed" | "answered" | "withdrawn";
+                assignee?: string;
+                group?: string;
+                unassigned?: boolean;
+                answered_by?: "me";
+                workflow_id?: string;
+                batch_id?: string;
+                execution_id?: string;
+                overdue?: boolean;
+                q?: string;
+                sort?: "due" | "created" | "priority";
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTaskPage"];
+                };
+            };
+        };
+    };
+    countHumanTasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTaskCounts"];
+                };
+            };
+        };
+    };
+    getHumanTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTask"];
+                };
+            };
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    claimHumanTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ClaimBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTask"];
+                };
+            };
+        };
+    };
+    releaseHumanTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReleaseBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTask"];
+                };
+            };
+        };
+    };
+    reassignHumanTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReassignBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTask"];
+                };
+            };
+        };
+    };
+    answerHumanTask: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTask"];
+                };
+            };
+        };
+    };
+    commentHumanTask: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskCommentBody"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HumanTask"];
+                };
             };
         };
     };

@@ -628,6 +628,83 @@ CREATE TABLE idempotency (
 -- DeleteIdempotency.
 CREATE INDEX idempotency_created ON idempotency (created_ms);
 
+-- Human tasks --------------------------------------------------------------------------------------------------------
+
+-- A row is a task that an execution has opened for a person.
+CREATE TABLE human_task (
+    no           INTEGER PRIMARY KEY,
+    id           BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    account      INTEGER NOT NULL,
+    environment  INTEGER NOT NULL,
+    workflow     INTEGER NOT NULL,
+    execution    INTEGER NOT NULL,
+    batch        INTEGER NOT NULL,           -- of the execution; 0: none
+    command      INTEGER NOT NULL,           -- of the execution, that has opened it
+    seq          INTEGER NOT NULL,           -- of the timeline entry
+    reference    TEXT NOT NULL,              -- of the task in the definition, as a JSON pointer
+    iterations   TEXT,                       -- index in each loop around it, a JSON array; NULL: none
+    status       INTEGER NOT NULL,           -- store.TaskStatus: 1 open, 2 claimed, 3 answered, 4 withdrawn
+    why          INTEGER NOT NULL DEFAULT 0, -- it is withdrawn: machine.Withdrawal
+    used         INTEGER NOT NULL DEFAULT 0, -- 1: the execution has used its answer
+    step         INTEGER NOT NULL,           -- counts its changes: of two requests that read it, one changes it
+    priority     INTEGER NOT NULL,
+    due_ms       INTEGER NOT NULL,           -- the largest number: never
+    created_ms   INTEGER NOT NULL,
+    ended_ms     INTEGER NOT NULL DEFAULT 0, -- 0: open or claimed
+    claimant     INTEGER NOT NULL DEFAULT 0, -- who has claimed it, as started_by in execution
+    answerer     INTEGER NOT NULL DEFAULT 0, -- who has answered it, likewise
+    title        BLOB NOT NULL,
+    assignees    TEXT,                       -- who may answer, as JSON; NULL: all
+    request      BLOB,                       -- as package human reads it; a large one is in a blob
+    request_blob BLOB,
+    request_size INTEGER,
+    answer       BLOB,
+    answer_blob  BLOB,
+    answer_size  INTEGER,
+    UNIQUE (execution, command),
+    CHECK ((ended_ms = 0) = (status < 3))
+) STRICT;
+-- HumanTasks: those that have ended, the newest first.
+CREATE INDEX human_task_ended ON human_task (account, environment, no) WHERE ended_ms <> 0;
+-- HumanTasks and CountHumanTasks: those that have not ended, in each order.
+CREATE INDEX human_task_open ON human_task (account, environment, no, workflow) WHERE ended_ms = 0;
+CREATE INDEX human_task_due ON human_task (account, environment, due_ms, no, workflow) WHERE ended_ms = 0;
+CREATE INDEX human_task_priority ON human_task (account, environment, priority DESC, no, workflow) WHERE ended_ms = 0;
+-- HumanTasks of a batch, and those that were answered.
+CREATE INDEX human_task_batch ON human_task (batch, no) WHERE batch <> 0;
+CREATE INDEX human_task_answerer ON human_task (answerer, account, environment, no) WHERE answerer <> 0;
+
+-- A row says in whose list a task is that has not ended.
+CREATE TABLE human_candidate (
+    task        INTEGER NOT NULL,
+    kind        INTEGER NOT NULL, -- store.CandidateKind
+    name        TEXT NOT NULL,    -- of a person or group, in the form that is compared
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    workflow    INTEGER NOT NULL,
+    due_ms      INTEGER NOT NULL,
+    priority    INTEGER NOT NULL,
+    PRIMARY KEY (task, kind, name)
+) STRICT, WITHOUT ROWID;
+-- HumanTasks and CountHumanTasks of a candidate, in each order.
+CREATE INDEX human_candidate_created ON human_candidate (account, environment, kind, name, task, workflow);
+CREATE INDEX human_candidate_due ON human_candidate (account, environment, kind, name, due_ms, task, workflow);
+CREATE INDEX human_candidate_priority ON human_candidate (account, environment, kind, name, priority DESC, task, workflow);
+
+-- A row is a comment on a human task.
+CREATE TABLE human_comment (
+    no         INTEGER PRIMARY KEY,
+    id         BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    task       INTEGER NOT NULL,
+    author     INTEGER NOT NULL, -- as started_by in execution
+    by_id      TEXT NOT NULL,    -- id and name of the author, for display
+    by_name    TEXT NOT NULL,
+    text       BLOB NOT NULL,
+    created_ms INTEGER NOT NULL
+) STRICT;
+-- HumanComments, CountHumanComments.
+CREATE INDEX human_comment_task ON human_comment (task, no);
+
 -- Files --------------------------------------------------------------------------------------------------------------
 
 -- A row is a content in the blob store. Rows of other tables that name its digest are counted in refs.

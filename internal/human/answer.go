@@ -1,0 +1,66 @@
+package human
+
+import (
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// The bounds of an answer.
+const (
+	MaxAnswerBytes = 256 << 10 // data, as JSON
+	MaxComment     = 16 << 10  // bytes
+)
+
+// Answer is what a person has answered. It is stored with the task, and its Output is that of the workflow's task.
+type Answer struct {
+	Outcome string
+	Data    value.Value // of the form; nil: there is no form
+	Comment string
+	By      By
+	At      string        // RFC 3339
+	Files   []value.Value // references to what was uploaded
+}
+
+// By is who has answered. ID is always that of the person: the id of a user, or an e-mail address.
+type By struct {
+	ID, Name string
+	Via      Via
+}
+
+// Via is the way on which an answer came: a session or a key.
+type Via struct {
+	Kind, ID string
+}
+
+// The kinds of Via.
+const (
+	ViaSession = "session"
+	ViaKey     = "key"
+)
+
+// Output is the answer as data.
+func (a *Answer) Output() value.Value {
+	v := map[string]any{
+		"outcome": a.Outcome, "data": a.Data, "comment": nil, "at": a.At, "files": append([]any{}, a.Files...),
+		"by": map[string]any{"id": a.By.ID, "name": a.By.Name, "via": map[string]any{"kind": a.By.Via.Kind, "id": a.By.Via.ID}},
+	}
+	if a.Comment != "" {
+		v["comment"] = a.Comment
+	}
+	return v
+}
+
+// AnswerOf is the inverse of Output. What does not fit reads as empty.
+func AnswerOf(v value.Value) (a Answer) {
+	object, _ := v.(map[string]any)
+	text := func(o map[string]any, name string) string {
+		s, _ := o[name].(string)
+		return s
+	}
+	by, _ := object["by"].(map[string]any)
+	via, _ := by["via"].(map[string]any)
+	files, _ := object["files"].([]any)
+	return Answer{
+		Outcome: text(object, "outcome"), Data: object["data"], Comment: text(object, "comment"), At: text(object, "at"), Files: files,
+		By: By{ID: text(by, "id"), Name: text(by, "name"), Via: Via{Kind: text(via, "kind"), ID: text(via, "id")}},
+	}
+}

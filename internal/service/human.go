@@ -1,0 +1,193 @@
+package service
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/human"
+	"github.com/chargehand/chargehand/internal/person"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// responder is who acts on human tasks: a person, in whatever way a request of its comes, or a key that stands for
+// none. The person decides about who may answer, so a second key of a person is the same responder.
+type responder struct {
+	actor  int64     // as store.Execution.StartedBy
+	id     string    // of the user; the e-mail address of a person without membership; of a key that stands for none
+	name   string    // for display
+	person bool      // it is one
+	email  string    // in the form that is compared
+	groups []string  // names, in the form that is compared
+	behind []string  // persons who act by it, such as the one who has made the key, or the key's key: none may be excluded
+	via    human.Via // the way on which the request came
+}
+
+// responder is the principal as it acts on human tasks.
+func (s *Service) responder(r *store.Reader, p *Principal) (responder, error) {
+	who := responder{actor: p.actor(), id: p.ActorID(), name: p.Name, via: human.Via{Kind: human.ViaSession, ID: p.Session.String()}}
+	if p.Session.IsZero() {
+		who.via = human.Via{Kind: human.ViaKey, ID: p.Key.String()}
+	}
+	if p.PersonNo == 0 {
+		key, err := r.KeyByNo(p.KeyNo)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return who, err
+		}
+		who.behind, err = makers(r, key)
+		return who, err
+	}
+	row, err := r.PersonByNo(p.PersonNo)
+	if err != nil {
+		return who, err
+	}
+	return who, who.setPerson(r, p.AccountNo, &row)
+}
+
+// maxMakers bounds how many keys made one another, the last of which acts on human tasks.
+const maxMakers = 100
+
+// makers are the ids of those who made a key: the person, or the key, that made it, who made that one, and so on. Keys
+// are never deleted, so the person at the beginning is always found.
+func makers(r *store.Reader, key store.Key) (list []string, err error) {
+	for len(list) < maxMakers {
+		list = append(list, engine.PersonKey(key.Creator))
+		id, bad := chargehand.ParseID[taskKind](list[len(list)-1])
+		if bad != nil {
+			return list, nil // the command line
+		}
+		key, err = r.KeyByID(key.Account, key.Environment, chargehand.KeyID(id))
+		if errors.Is(err, store.ErrNotFound) {
+			return list, nil // it is a person
+		}
+		if err != nil {
+			return nil, err
+		}
+		if key.Person != 0 {
+			row, err := r.PersonByNo(key.Person)
+			return append(list, row.ID.String()), err
+		}
+	}
+	return nil, chargehand.NewError(chargehand.CodeNotAssigned, "Too many API keys have made one another to know who stands behind this one. Use another key.")
+}
+
+func (w *responder) setPerson(r *store.Reader, account int64, row *store.Person) error {
+	w.person, w.id, w.name, w.email, w.actor = true, row.ID.String(), row.Name, row.EmailKey, -row.No
+	groups, err := r.GroupsOf(account, row.No)
+	w.groups = nil
+	for _, g := range groups {
+		w.groups = append(w.groups, g.NameKey)
+	}
+	return err
+}
+
+// onBehalfOf is the responder that a key with tasks:impersonate acts for. Codes: insufficient_scope, not_assigned,
+// invalid_body.
+func (s *Service) onBehalfOf(r *store.Reader, p *Principal, key responder, email string) (responder, error) {
+	if err := Require(p, ScopeTasksImpersonate); err != nil {
+		return key, err
+	}
+	shown, compared, complaint := person.Email(email)
+	if complaint != "" {
+		return key, badBody(chargehand.FieldError{Pointer: "/on_behalf_of", Code: "invalid_email", Detail: "The e-mail address " + complaint})
+	}
+	other := key
+	other.behind = append(slices.Clone(key.behind), behindOf(key)...)
+	row, err := r.PersonByEmail(compared)
+	if errors.Is(err, store.ErrNotFound) { // known to the workflow alone
+		other.person, other.id, other.name, other.email, other.groups = true, compared, shown, compared, nil
+		return other, nil
+	}
+	if err != nil {
+		return key, err
+	}
+	m, err := r.MemberByNo(p.AccountNo, row.No)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		other.person, other.id, other.name, other.email, other.groups = true, row.ID.String(), shown, compared, nil
+		return other, nil
+	case err != nil:
+		return key, err
+	case !m.Counts():
+		return key, chargehand.NewError(chargehand.CodeNotAssigned, "The user "+shown+" is not active in this account.")
+	}
+	return other, other.setPerson(r, p.AccountNo, &row)
+}
+
+// behindOf is the person that a personal key stands for, who acts for another one.
+func behindOf(key responder) []string {
+	if !key.person {
+		return nil
+	}
+	return []string{key.id, key.email}
+}
+
+// candidates are the lists that the tasks of a responder are in: its own, what it has claimed, those of its groups, and
+// that of tasks without an assignee.
+func (w *responder) candidates() []store.TaskCandidate {
+	return append(w.own(), append(w.ofGroups(), store.TaskCandidate{Kind: store.CandidateAnybody})...)
+}
+
+func (w *responder) own() []store.TaskCandidate {
+	if !w.person {
+		return nil
+	}
+	return []store.TaskCandidate{
+		{Kind: store.CandidateUser, Name: w.id}, {Kind: store.CandidateUser, Name: w.email}, {Kind: store.CandidateClaim, Name: w.id},
+	}
+}
+
+func (w *responder) ofGroups() []store.TaskCandidate {
+	list := make([]store.TaskCandidate, 0, len(w.groups))
+	for _, name := range w.groups {
+		list = append(list, store.TaskCandidate{Kind: store.CandidateGroup, Name: name})
+	}
+	return list
+}
+
+// isAssigned reports whether a task is assigned to the responder, or has no assignee.
+func (w *responder) isAssigned(a store.TaskAssignees) bool {
+	mine := w.candidates()
+	return slices.ContainsFunc(engine.Candidates(a), func(c store.TaskCandidate) bool { return slices.Contains(mine, c) })
+}
+
+// is reports whether a text of a definition names the responder: its id or e-mail address.
+func (w *responder) is(text string) bool {
+	key := engine.PersonKey(text)
+	return w.person && (key == w.id || key == w.email)
+}
+
+// mayAct tells whether the responder may claim or answer a task. Codes: not_assigned, excluded.
+func (w *responder) mayAct(t *store.HumanTask) error {
+	a := t.Assignees
+	restricted := len(a.Users)+len(a.Groups)+len(a.Exclude) > 0
+	if !w.person && restricted {
+		return chargehand.NewError(chargehand.CodeNotAssigned,
+			"The task is for certain people, and this API key stands for no person. Use a session or a personal key, or a key with tasks:impersonate and on_behalf_of.")
+	}
+	for _, excluded := range a.Exclude {
+		key := engine.PersonKey(excluded)
+		if w.is(excluded) || slices.Contains(w.behind, key) {
+			return chargehand.NewError(chargehand.CodeExcluded, "The task excludes this person, whatever session or key is used.")
+		}
+	}
+	if !w.isAssigned(a) {
+		return chargehand.NewError(chargehand.CodeNotAssigned, "The task is assigned to other people. Someone with executions:manage may reassign it.")
+	}
+	return nil
+}
+
+// resolveExcluded adds the ids of the users whose e-mail addresses a task excludes: the person behind a key is known
+// by id.
+func (s *Service) resolveExcluded(r *store.Reader, t *store.HumanTask) error {
+	for _, excluded := range slices.Clone(t.Assignees.Exclude) {
+		key := engine.PersonKey(excluded)
+		if row, err := r.PersonByEmail(key); err == nil {
+			t.Assignees.Exclude = append(t.Assignees.Exclude, row.ID.String())
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/human"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// ClaimHumanTask makes a task the principal's, so that no other person answers it. Body: force, which takes it from
+// another person and needs executions:manage. Codes: human_task_not_found, insufficient_scope, not_assigned, excluded,
+// claimed_by_other, invalid_body, unknown_field, state_conflict (it has ended).
+func (s *Service) ClaimHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (HumanTask, error) {
+	return s.changeTask(ctx, p, id, body, func(tx *store.Tx, row *store.HumanTask, who *responder, force bool) error {
+		if err := s.resolveExcluded(&tx.Reader, row); err != nil {
+			return err
+		}
+		if err := who.mayAct(row); err != nil {
+			return err
+		}
+		switch {
+		case row.Claimant == who.actor:
+			return nil
+		case row.Claimant != 0 && !force:
+			return s.claimedByOther(&tx.Reader, row)
+		}
+		listed := ""
+		if who.person {
+			listed = who.id
+		}
+		if err := tx.ClaimTask(row, who.actor, listed); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, p, audit.TaskClaimed, taskTarget(row), nil)
+	})
+}
+
+// ReleaseHumanTask takes back a claim. Body: force, which takes back that of another person and needs
+// executions:manage. Codes: human_task_not_found, insufficient_scope, claimed_by_other, invalid_body, unknown_field,
+// state_conflict (it has ended).
+func (s *Service) ReleaseHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (HumanTask, error) {
+	return s.changeTask(ctx, p, id, body, func(tx *store.Tx, row *store.HumanTask, who *responder, force bool) error {
+		switch {
+		case row.Claimant == 0:
+			return nil
+		case row.Claimant != who.actor && !force:
+			return s.claimedByOther(&tx.Reader, row)
+		}
+		if err := tx.ReleaseTask(row); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, p, audit.TaskReleased, taskTarget(row), nil)
+	})
+}
+
+func (s *Service) claimedByOther(r *store.Reader, row *store.HumanTask) error {
+	by, err := s.names.actor(r, row.Claimant, s.now())
+	if err != nil {
+		return err
+	}
+	return chargehand.NewError(chargehand.CodeClaimedByOther, "The task is claimed by "+by.Name+".")
+}
+
+// changeTask runs a change of a task that has not ended, whose body may say force.
+func (s *Service) changeTask(
+	ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value,
+	change func(tx *store.Tx, row *store.HumanTask, who *responder, force bool) error,
+) (HumanTask, error) {
+	f, err := openBody(body, "force")
+	if err != nil {
+		return HumanTask{}, err
+	}
+	force := f.flag("force")
+	if err := f.err(); err != nil {
+		return HumanTask{}, err
+	}
+	scope := ScopeTasksRespond
+	if force {
+		scope |= ScopeExecutionsManage
+	}
+	err = s.updateTask(ctx, p, id, scope, func(tx *store.Tx, row *store.HumanTask, who *responder) error { return change(tx, row, who, force) })
+	if err != nil {
+		return HumanTask{}, err
+	}
+	return s.GetHumanTask(ctx, p, id)
+}
+
+// updateTask runs a change of a task that the principal sees and that has not ended. Codes: human_task_not_found,
+// insufficient_scope, state_conflict.
+func (s *Service) updateTask(
+	ctx context.Context, p *Principal, id chargehand.HumanTaskID, scope Scopes, change func(tx *store.Tx, row *store.HumanTask, who *responder) error,
+) error {
+	return s.update(ctx, func(tx *store.Tx) error {
+		row, who, err := s.seenTask(&tx.Reader, p, id)
+		if err != nil {
+			return err
+		}
+		w, err := tx.WorkflowByNo(row.Workflow)
+		if err != nil {
+			return err
+		}
+		if err := p.mayOn(scope, w.ID, w.Namespace); err != nil {
+			return err
+		}
+		if row.EndedMs != 0 {
+			return stateConflict("The task has ended: it is " + taskStatuses[row.Status] + ".")
+		}
+		err = change(tx, &row, &who)
+		if errors.Is(err, store.ErrConflict) {
+			return stateConflict("The task was changed at the same time. Read it again.")
+		}
+		return err
+	})
+}
+
+// ReassignHumanTask says anew who may answer a task, and takes back its claim. Whom it excludes stays excluded. Body:
+// users, groups. Codes: human_task_not_found, insufficient_scope, invalid_body, unknown_field, state_conflict (it has
+// ended).
+func (s *Service) ReassignHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (HumanTask, error) {
+	f, err := openBody(body, "users", "groups")
+	if err != nil {
+		return HumanTask{}, err
+	}
+	if !f.has("users") && !f.has("groups") { // empty lists let all people answer; to leave out both may be a mistake
+		f.fail("users", "required", "One of the fields \"users\" and \"groups\" is required.")
+	}
+	to := store.TaskAssignees{Users: f.texts("users", human.MaxAssignees), Groups: f.texts("groups", human.MaxAssignees)}
+	for name, list := range map[string][]string{"users": to.Users, "groups": to.Groups} {
+		if slices.ContainsFunc(list, func(text string) bool { return strings.TrimSpace(text) == "" || len(text) > maxFieldText }) {
+			f.fail(name, "invalid", "The field \""+name+"\" has an entry that is empty or too long.")
+		}
+	}
+	if err := f.err(); err != nil {
+		return HumanTask{}, err
+	}
+	err = s.updateTask(ctx, p, id, ScopeExecutionsManage, func(tx *store.Tx, row *store.HumanTask, _ *responder) error {
+		to.Exclude = row.Assignees.Exclude
+		if n := len(to.Users) + len(to.Groups) + len(to.Exclude); n > human.MaxAssignees {
+			return badBody(chargehand.FieldError{Code: "too_many", Detail: "A task has at most 100 assignees, those that it excludes included."})
+		}
+		changes := changed("users", row.Assignees.Users, to.Users).Set("groups", row.Assignees.Groups, to.Groups)
+		if err := tx.ReassignTask(row, to, engine.Candidates(to)); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, p, audit.TaskReassigned, taskTarget(row), changes)
+	})
+	if err != nil {
+		return HumanTask{}, err
+	}
+	return s.GetHumanTask(ctx, p, id)
+}
+
+// CommentHumanTask adds a comment to a task, also to one that has ended. Body: text. Codes: human_task_not_found,
+// insufficient_scope, invalid_body, unknown_field, state_conflict (it has too many), idempotency_key_reused,
+// idempotency_in_progress.
+func (s *Service) CommentHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value, i *Idempotency) (t HumanTask, replayed bool, err error) {
+	return guarded(ctx, s, p, i,
+		func(c *idempotencyGuard) (HumanTask, error) {
+			if err := s.comment(ctx, p, id, body, c); err != nil {
+				return HumanTask{}, err
+			}
+			return s.GetHumanTask(ctx, p, id)
+		},
+		func(c *idempotencyGuard) (HumanTask, error) { return s.GetHumanTask(ctx, p, id) })
+}
+
+func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value, c *idempotencyGuard) error {
+	f, err := openBody(body, "text")
+	if err != nil {
+		return err
+	}
+	text := f.text("text", human.MaxComment)
+	if strings.TrimSpace(text) == "" {
+		f.fail("text", "required", "The field \"text\" is missing or empty.")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	return s.update(ctx, func(tx *store.Tx) error {
+		row, who, err := s.seenTask(&tx.Reader, p, id)
+		if err != nil {
+			return err
+		}
+		w, err := tx.WorkflowByNo(row.Workflow)
+		if err != nil {
+			return err
+		}
+		if err := p.mayOn(ScopeTasksRespond, w.ID, w.Namespace); err != nil {
+			return err
+		}
+		n, err := tx.CountHumanComments(row.No, MaxTaskComments)
+		switch {
+		case err != nil:
+			return err
+		case n >= MaxTaskComments:
+			return stateConflict("The task has as many comments as it may have.")
+		}
+		comment := store.HumanComment{
+			ID: newID[chargehand.HumanTaskID](s.nowMs()), Task: row.No, Author: who.actor, ByID: who.id, ByName: who.name, Text: text, CreatedMs: s.nowMs(),
+		}
+		if err := tx.InsertHumanComment(&comment); err != nil {
+			return err
+		}
+		return c.record(tx, statusCreated, "human_task", row.ID)
+	})
+}

@@ -1,0 +1,315 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/chargehand/chargehand"
+)
+
+// TaskStatus is the status of a human task. Numbers are stored.
+type TaskStatus uint8
+
+// The statuses. A task that is answered or withdrawn has ended: its status never changes again.
+const (
+	TaskOpen      TaskStatus = 1
+	TaskClaimed   TaskStatus = 2
+	TaskAnswered  TaskStatus = 3
+	TaskWithdrawn TaskStatus = 4
+)
+
+// NeverDue is the due time of a task that has none: it comes behind all others.
+const NeverDue = math.MaxInt64
+
+// HumanTask is a task that an execution has opened for a person.
+type HumanTask struct {
+	No          int64
+	ID          chargehand.HumanTaskID
+	Account     int64
+	Environment chargehand.Environment
+	Workflow    int64
+	Execution   int64
+	Batch       int64  // of the execution; 0: none
+	Command     uint64 // of the execution, that has opened it
+	Seq         int    // of the timeline entry of the task
+	Reference   string // JSON pointer of the task
+	Iterations  []int
+	Status      TaskStatus
+	Why         uint8 // it is withdrawn (machine.Withdrawal)
+	Used        bool  // the execution has used its answer
+	Step        int64 // counts the changes of the row
+	Priority    int
+	DueMs       int64 // NeverDue: none
+	CreatedMs   int64
+	EndedMs     int64 // 0: it is open or claimed
+	Claimant    int64 // who has claimed it, as Execution.StartedBy
+	Answerer    int64 // who has answered it
+	Title       string
+	Assignees   TaskAssignees
+	Request     Payload // the request as JSON (package human); lists do not read it
+	Answer      Payload // the answer as JSON; zero: none
+}
+
+// TaskAssignees says who may answer a task, in the words of its request.
+type TaskAssignees struct {
+	Users   []string `json:"users,omitempty"`
+	Groups  []string `json:"groups,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// CandidateKind says what a TaskCandidate names. Numbers are stored.
+type CandidateKind uint8
+
+// The kinds.
+const (
+	CandidateAnybody CandidateKind = 1 // the task has no assignee
+	CandidateUser    CandidateKind = 2 // e-mail address or id of a person
+	CandidateGroup   CandidateKind = 3 // name of a group
+	CandidateClaim   CandidateKind = 4 // id of the person who has claimed it
+)
+
+// TaskCandidate is in whose list a task is as long as it is open. Names are in the form that is compared.
+type TaskCandidate struct {
+	Kind CandidateKind
+	Name string
+}
+
+// OpenTask inserts a task with those who may answer it, and sets t.No and t.Step. A blob of its request must have been
+// reserved. ErrConflict: the execution has opened it already.
+func (t *Tx) OpenTask(h *HumanTask, candidates []TaskCandidate) error {
+	h.Step = 1
+	row := idKey(h.ID)
+	no, err := t.insert("open a human task", `INSERT INTO human_task (id, account, environment, workflow, execution, batch, command, seq, reference, iterations,
+ status, step, priority, due_ms, created_ms, title, assignees, request, request_blob, request_size)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, 1, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
+		h.ID[:], h.Account, int64(h.Environment), h.Workflow, h.Execution, h.Batch, int64(h.Command), int64(h.Seq), h.Reference, listArg(h.Iterations),
+		int64(h.Priority), h.DueMs, h.CreatedMs, t.seal(kindTaskTitle, row, []byte(h.Title)), assigneesArg(h.Assignees),
+		t.seal(kindTaskRequest, row, h.Request.Inline), t.hide(h.Request.Blob), sizeArg(h.Request))
+	if err != nil {
+		return err
+	}
+	h.No, h.Status = no, TaskOpen
+	if err := t.refBlob(h.Request.Blob); err != nil {
+		return err
+	}
+	return t.insertCandidates(h, candidates)
+}
+
+func (t *Tx) insertCandidates(h *HumanTask, candidates []TaskCandidate) error {
+	for _, c := range candidates {
+		err := t.c.Send("insert candidate", `INSERT INTO human_candidate (account, environment, kind, name, task, workflow, due_ms, priority)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (task, kind, name) DO NOTHING`,
+			h.Account, int64(h.Environment), int64(c.Kind), c.Name, h.No, h.Workflow, h.DueMs, int64(h.Priority))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ClaimTask makes a task that of a claimant, in whose list it is as person (empty: no person's). Its step must be that
+// of h. ErrConflict: the task has changed meanwhile, or has ended.
+func (t *Tx) ClaimTask(h *HumanTask, claimant int64, person string) error {
+	if err := t.setClaim(h, TaskClaimed, claimant); err != nil || person == "" {
+		return err
+	}
+	return t.insertCandidates(h, []TaskCandidate{{CandidateClaim, person}})
+}
+
+// ReleaseTask takes back a claim, as ClaimTask makes it.
+func (t *Tx) ReleaseTask(h *HumanTask) error { return t.setClaim(h, TaskOpen, 0) }
+
+func (t *Tx) setClaim(h *HumanTask, status TaskStatus, claimant int64) error {
+	err := t.change("claim or release a human task", `UPDATE human_task SET status = ?3, claimant = ?4, step = step + 1
+ WHERE no = ?1 AND step = ?2 AND ended_ms = 0`, h.No, h.Step, int64(status), claimant)
+	if err != nil {
+		return err
+	}
+	h.Status, h.Claimant = status, claimant
+	h.Step++
+	return t.c.Send("delete claim", `DELETE FROM human_candidate WHERE task = ?1 AND kind = 4`, h.No)
+}
+
+// ReassignTask says anew who may answer a task, and takes back its claim. Its step must be that of h. ErrConflict: the
+// task has changed meanwhile, or has ended.
+func (t *Tx) ReassignTask(h *HumanTask, assignees TaskAssignees, candidates []TaskCandidate) error {
+	err := t.change("reassign a human task", `UPDATE human_task SET status = 1, claimant = 0, assignees = ?3, step = step + 1
+ WHERE no = ?1 AND step = ?2 AND ended_ms = 0`, h.No, h.Step, assigneesArg(assignees))
+	if err != nil {
+		return err
+	}
+	h.Status, h.Claimant, h.Assignees = TaskOpen, 0, assignees
+	h.Step++
+	if err := t.dropCandidates(h.No); err != nil {
+		return err
+	}
+	return t.insertCandidates(h, candidates)
+}
+
+// AnswerTask ends a task with its answer, whose blob must have been reserved: compare-and-set on open and claimed. Its
+// step must be that of h. used says that the execution takes the answer in the same transaction. ErrConflict: the task
+// has changed meanwhile, or has ended; nothing was written.
+func (t *Tx) AnswerTask(h *HumanTask, answerer int64, answer Payload, endedMs int64, used bool) error {
+	err := t.change("answer a human task", `UPDATE human_task SET status = 3, answerer = ?3, ended_ms = ?4, used = ?5, step = step + 1,
+ answer = ?6, answer_blob = ?7, answer_size = ?8 WHERE no = ?1 AND step = ?2 AND ended_ms = 0`,
+		h.No, h.Step, answerer, endedMs, flagArg(used), t.seal(kindTaskAnswer, idKey(h.ID), answer.Inline), t.hide(answer.Blob), sizeArg(answer))
+	if err != nil {
+		return err
+	}
+	h.Status, h.Answerer, h.Answer, h.EndedMs, h.Used = TaskAnswered, answerer, answer, endedMs, used
+	h.Step++
+	if err := t.refBlob(answer.Blob); err != nil {
+		return err
+	}
+	return t.dropCandidates(h.No)
+}
+
+func (t *Tx) dropCandidates(task int64) error {
+	return t.c.Send("delete candidates", `DELETE FROM human_candidate WHERE task = ?1`, task)
+}
+
+// WithdrawTask ends the task of a command without an answer: compare-and-set on open and claimed. If it was answered
+// before, its answer counts as not used. It returns the status of the task then; 0: there is no such task.
+func (t *Tx) WithdrawTask(execution int64, command uint64, why uint8, endedMs int64) (TaskStatus, error) {
+	var task int64
+	err := t.c.Query(`UPDATE human_task SET status = 4, why = ?3, ended_ms = ?4, claimant = 0, step = step + 1
+ WHERE execution = ?1 AND command = ?2 AND ended_ms = 0 RETURNING no`, func(r Row) error {
+		task = r.Int(0)
+		return nil
+	}, execution, int64(command), int64(why), endedMs)
+	if err != nil {
+		return 0, fmt.Errorf("withdraw a human task: %w", err)
+	}
+	if task != 0 {
+		return TaskWithdrawn, t.dropCandidates(task)
+	}
+	var status TaskStatus
+	err = t.c.Query(`UPDATE human_task SET used = 0 WHERE execution = ?1 AND command = ?2 RETURNING status`, func(r Row) error {
+		status = TaskStatus(r.Int(0))
+		return nil
+	}, execution, int64(command))
+	if err != nil {
+		return 0, fmt.Errorf("withdraw an answered task: %w", err)
+	}
+	return status, nil
+}
+
+// UseAnswer reads the task of a command of an execution, and notes that its answer, if there is one, is used. Errors:
+// ErrNotFound.
+func (t *Tx) UseAnswer(execution int64, command uint64) (HumanTask, error) {
+	err := t.c.Send("use an answer", `UPDATE human_task SET used = 1 WHERE execution = ?1 AND command = ?2 AND status = 3 AND used = 0`, execution, int64(command))
+	if err != nil {
+		return HumanTask{}, err
+	}
+	return t.humanTask(` WHERE h.execution = ?1 AND h.command = ?2`, execution, int64(command))
+}
+
+// withdrawal is why the end of an execution withdraws its tasks (machine.Withdrawal).
+func withdrawal(phase chargehand.Phase) uint8 {
+	const cancelled, ended = 2, 5
+	if phase == chargehand.Cancelled {
+		return cancelled
+	}
+	return ended
+}
+
+// withdrawTasks ends the tasks of an execution that ends.
+func (t *Tx) withdrawTasks(execution int64, why uint8, endedMs int64) error {
+	return t.c.Query(`UPDATE human_task SET status = 4, why = ?2, ended_ms = ?3, claimant = 0, step = step + 1
+ WHERE execution = ?1 AND ended_ms = 0 RETURNING no`, func(r Row) error { return t.dropCandidates(r.Int(0)) }, execution, int64(why), endedMs)
+}
+
+const (
+	humanTaskColumns = `h.no, h.id, h.account, h.environment, h.workflow, h.execution, h.batch, h.command, h.seq, h.reference, h.iterations,
+ h.status, h.why, h.used, h.step, h.priority, h.due_ms, h.created_ms, h.ended_ms, h.claimant, h.answerer, h.title, h.assignees`
+	humanTaskPayloads = `, h.request, h.request_blob, h.request_size, h.answer, h.answer_blob, h.answer_size`
+	humanRequestAt    = 23
+)
+
+func (r *Reader) scanHumanTask(rw Row, h *HumanTask) error {
+	*h = HumanTask{
+		No: rw.Int(0), Account: rw.Int(2), Environment: chargehand.Environment(rw.Int(3)), Workflow: rw.Int(4), Execution: rw.Int(5),
+		Batch: rw.Int(6), Command: uint64(rw.Int(7)), Seq: int(rw.Int(8)), Reference: rw.Text(9),
+		Status: TaskStatus(rw.Int(11)), Why: uint8(rw.Int(12)), Used: rw.Int(13) != 0, Step: rw.Int(14), Priority: int(rw.Int(15)),
+		DueMs: rw.Int(16), CreatedMs: rw.Int(17), EndedMs: rw.Int(18), Claimant: rw.Int(19), Answerer: rw.Int(20),
+	}
+	scanID(rw, 1, &h.ID)
+	if !rw.Null(10) {
+		_ = json.Unmarshal(rw.Bytes(10), &h.Iterations)
+	}
+	if !rw.Null(22) {
+		if err := json.Unmarshal(rw.Bytes(22), &h.Assignees); err != nil { // without them, too many people may answer
+			return fmt.Errorf("read the assignees of human task %s: %w", h.ID, err)
+		}
+	}
+	title, err := r.open(kindTaskTitle, idKey(h.ID), rw.Bytes(21))
+	h.Title = string(title)
+	return err
+}
+
+func (r *Reader) humanTask(where string, args ...any) (h HumanTask, err error) {
+	var bad error
+	err = r.one(`SELECT `+humanTaskColumns+humanTaskPayloads+` FROM human_task h`+where, func(row Row) {
+		bad = r.scanHumanTask(row, &h)
+		h.Request = r.payload(row, humanRequestAt, kindTaskRequest, idKey(h.ID))
+		h.Answer = r.payload(row, humanRequestAt+3, kindTaskAnswer, idKey(h.ID))
+	}, args...)
+	if err = cmp.Or(err, bad); err != nil {
+		return HumanTask{}, fmt.Errorf("read a human task: %w", err)
+	}
+	return h, nil
+}
+
+// HumanTaskByID reads a task of an account and environment. Errors: ErrNotFound.
+func (r *Reader) HumanTaskByID(account int64, env chargehand.Environment, id chargehand.HumanTaskID) (HumanTask, error) {
+	return r.humanTask(` WHERE h.id = ?1 AND h.account = ?2 AND h.environment = ?3`, id[:], account, int64(env))
+}
+
+// HumanTaskOf reads the task of a command of an execution. Errors: ErrNotFound.
+func (r *Reader) HumanTaskOf(execution int64, command uint64) (HumanTask, error) {
+	return r.humanTask(` WHERE h.execution = ?1 AND h.command = ?2`, execution, int64(command))
+}
+
+// OpenTasksOf reads the ids of up to limit tasks of an execution that are open or claimed, by command.
+func (r *Reader) OpenTasksOf(execution int64, limit int) ([]chargehand.HumanTaskID, error) {
+	return readAll(r, "read the open human tasks of an execution", `SELECT id FROM human_task WHERE execution = ?1 AND ended_ms = 0 ORDER BY command LIMIT ?2`,
+		func(row Row, id *chargehand.HumanTaskID) { scanID(row, 0, id) }, execution, int64(limit))
+}
+
+// ExecutionName reads what human tasks show of an execution: its id and, if it is an item of a batch, the id of the
+// item. Errors: ErrNotFound.
+func (r *Reader) ExecutionName(no int64) (id chargehand.ExecutionID, item string, err error) {
+	err = r.one(`SELECT id, item_id FROM execution WHERE no = ?1`, func(row Row) {
+		scanID(row, 0, &id)
+		item = row.Text(1)
+	}, no)
+	if err != nil {
+		return id, "", fmt.Errorf("read the name of an execution: %w", err)
+	}
+	return id, item, nil
+}
+
+// listArg is a list of numbers as JSON; an empty one is NULL.
+func listArg(list []int) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return jsonText(list)
+}
+
+func assigneesArg(a TaskAssignees) any {
+	if len(a.Users)+len(a.Groups)+len(a.Exclude) == 0 {
+		return nil
+	}
+	return jsonText(a)
+}
+
+func jsonText(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil { // texts and numbers always have JSON
+		panic(err)
+	}
+	return string(data)
+}
