@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
@@ -45,31 +46,44 @@ func (s *Service) responder(r *store.Reader, p *Principal) (responder, error) {
 	return who, who.setPerson(r, p.AccountNo, &row)
 }
 
-// maxMakers bounds how many keys made one another, the last of which acts on human tasks.
+// maxMakers bounds how many have made or rotated an API key that acts on human tasks, or the keys of these.
 const maxMakers = 100
 
-// makers are the ids of those who made a key: the person, or the key, that made it, who made that one, and so on. Keys
-// are never deleted, so the person at the beginning is always found.
+// makers are the ids of those who know the secret of a key: the persons and keys that have made or rotated it, those
+// who have made or rotated these keys, and so on. Keys are never deleted, so all persons behind a key are found. Codes:
+// not_assigned.
 func makers(r *store.Reader, key store.Key) (list []string, err error) {
-	for len(list) < maxMakers {
-		list = append(list, engine.PersonKey(key.Creator))
-		id, bad := chargehand.ParseID[taskKind](list[len(list)-1])
-		if bad != nil {
-			return list, nil // the command line
-		}
-		key, err = r.KeyByID(key.Account, key.Environment, chargehand.KeyID(id))
-		if errors.Is(err, store.ErrNotFound) {
-			return list, nil // it is a person
-		}
-		if err != nil {
-			return nil, err
-		}
-		if key.Person != 0 {
-			row, err := r.PersonByNo(key.Person)
-			return append(list, row.ID.String()), err
+	for keys := []store.Key{key}; len(keys) > 0; keys = keys[1:] {
+		for _, text := range append(strings.Fields(keys[0].Rotators), keys[0].Creator) {
+			maker := engine.PersonKey(text)
+			id, bad := chargehand.ParseID[taskKind](maker)
+			if bad != nil || slices.Contains(list, maker) { // the command line has no id
+				continue
+			}
+			if len(list) == maxMakers {
+				return nil, chargehand.NewError(chargehand.CodeNotAssigned,
+					"Too many people and API keys have made or rotated this one to know who stands behind it. Use another key.")
+			}
+			list = append(list, maker)
+			next, err := r.KeyByID(key.Account, key.Environment, chargehand.KeyID(id))
+			if errors.Is(err, store.ErrNotFound) { // it is a person
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if next.Person != 0 {
+				row, err := r.PersonByNo(next.Person)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, row.ID.String())
+				continue
+			}
+			keys = append(keys, next)
 		}
 	}
-	return nil, chargehand.NewError(chargehand.CodeNotAssigned, "Too many API keys have made one another to know who stands behind this one. Use another key.")
+	return list, nil
 }
 
 func (w *responder) setPerson(r *store.Reader, account int64, row *store.Person) error {

@@ -175,6 +175,17 @@ func TestWhoMayAnswer(t *testing.T) {
 	}
 	ofKey := impersonates
 	ofKey.Key, ofKey.KeyNo = next.ID, next.No
+	turned := made // made by bob, and rotated by ada
+	turned.No, turned.ID, turned.Hash, turned.Creator = 0, newID[chargehand.KeyID](fx.nowMs()), []byte(strings.Repeat("j", 32)), bob.Person.ID.String()
+	turned.Scopes = "tasks:respond"
+	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertKey(&turned) }); err != nil {
+		t.Fatal(err)
+	}
+	admin := *fx.p // an admin, as the person ada
+	admin.PersonNo, admin.User = ada.Person.No, ada.Person.ID
+	fx.rotate(&admin, turned.ID, "{}")
+	rotated := impersonates
+	rotated.Key, rotated.KeyNo = turned.ID, turned.No
 	by := map[string]any{"id": ada.Person.ID.String(), "name": "ada", "via": map[string]any{"kind": "session", "id": "x"}}
 	for name, c := range map[string]struct {
 		who       *Principal
@@ -207,6 +218,9 @@ func TestWhoMayAnswer(t *testing.T) {
 		"on behalf of one who is excluded":              {&impersonates, people(nil, nil, []any{by}), "ada@example.org", chargehand.CodeExcluded},
 		"by a key that the excluded one has made":       {&ofAda, people(nil, nil, []any{by}), "bob@example.org", chargehand.CodeExcluded},
 		"by a key that a key of the excluded one made":  {&ofKey, people(nil, nil, []any{by}), "bob@example.org", chargehand.CodeExcluded},
+		"by a key that the excluded one has rotated":    {&rotated, people(nil, nil, []any{by}), "eve@example.org", chargehand.CodeExcluded},
+		"by that key, while its maker is excluded":      {&rotated, people(nil, nil, []any{"bob@example.org"}), "eve@example.org", chargehand.CodeExcluded},
+		"by that key, while no maker is excluded":       {&rotated, people(nil, nil, []any{"eva@example.org"}), "eve@example.org", ""},
 		"by that key, while another one is excluded":    {&ofKey, people(nil, nil, []any{"eve@example.org"}), "bob@example.org", ""},
 		"the same, excluded by e-mail":                  {&ofAda, people(nil, nil, []any{"ada@example.org"}), "bob@example.org", chargehand.CodeExcluded},
 	} {

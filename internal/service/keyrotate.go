@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,7 @@ func (s *Service) rotateKey(ctx context.Context, p *Principal, body value.Value,
 		default:
 			row.OldHash, row.OldUntilMs = row.Hash, now+grace.Milliseconds()
 		}
+		row.Rotators = withRotator(row.Rotators, p.creator())
 		secret = newKeySecret(&row, s.pepper)
 		if err := tx.RotateKey(&row); err != nil {
 			return err
@@ -111,6 +113,15 @@ func (s *Service) rotateKey(ctx context.Context, p *Principal, body value.Value,
 	key := s.key(&row)
 	key.Secret = secret
 	return key, nil
+}
+
+// withRotator adds who has learned the secret of a key to the list of those. No list is longer than makers reads.
+func withRotator(list, id string) string {
+	all := strings.Fields(list)
+	if slices.Contains(all, id) || len(all) > maxMakers {
+		return list
+	}
+	return strings.Join(append(all, id), " ")
 }
 
 // grace reads how long the secret before counts; absent and null are the default.

@@ -24,21 +24,22 @@ type Key struct {
 	OldUntilMs  int64  // the key before counts until then
 	Person      int64  // that it stands for: a personal key; 0: none
 	Rate        int64  // requests per second; -1: the installation's default
-	Creator     string // who made it: a key's id or a name, for display
+	Creator     string // who made it: the id of a key or user, or a name
+	Rotators    string // ids of the keys and users who have rotated it, separated by spaces
 	ExpiresMs   int64  // 0: never
 	LastUsedMs  int64  // 0: never
 	RevokedMs   int64  // 0 unless revoked
 }
 
 const selectKey = `SELECT no, id, account, environment, name, scopes, preset, workflows, prefix, last4, hash, rate,
- creator, expires_ms, last_used_ms, revoked_ms, namespaces, addresses, old_hash, old_until_ms, person FROM api_key`
+ creator, expires_ms, last_used_ms, revoked_ms, namespaces, addresses, old_hash, old_until_ms, person, rotators FROM api_key`
 
 func scanKey(r Row, k *Key) {
 	*k = Key{
 		No: r.Int(0), Account: r.Int(2), Environment: chargehand.Environment(r.Int(3)), Name: r.Text(4), Scopes: r.Text(5),
 		Preset: r.Text(6), Limits: rowLimits(r, 7, 16), Prefix: r.Text(8), Last4: r.Text(9), Hash: r.Bytes(10), Rate: r.Int(11),
 		Creator: r.Text(12), ExpiresMs: r.Int(13), LastUsedMs: r.Int(14), RevokedMs: r.Int(15),
-		Addresses: r.Text(17), OldHash: r.Bytes(18), OldUntilMs: r.Int(19), Person: r.Int(20),
+		Addresses: r.Text(17), OldHash: r.Bytes(18), OldUntilMs: r.Int(19), Person: r.Int(20), Rotators: r.Text(21),
 	}
 	scanID(r, 1, &k.ID)
 }
@@ -61,11 +62,11 @@ func (t *Tx) UpdateKey(k *Key) error {
 		k.Limits.namespacesArg(), textArg(k.Addresses))
 }
 
-// RotateKey writes Prefix, Last4, Hash, OldHash and OldUntilMs of k. ErrConflict: it is revoked, or its hash is not
-// OldHash any more.
+// RotateKey writes Prefix, Last4, Hash, OldHash, OldUntilMs and Rotators of k. ErrConflict: it is revoked, or its hash
+// is not OldHash any more.
 func (t *Tx) RotateKey(k *Key) error {
-	return t.change("rotate API key", `UPDATE api_key SET hash = ?3, old_hash = ?2, old_until_ms = ?4, prefix = ?5, last4 = ?6
- WHERE no = ?1 AND hash = ?2 AND revoked_ms = 0`, k.No, k.OldHash, k.Hash, k.OldUntilMs, k.Prefix, k.Last4)
+	return t.change("rotate API key", `UPDATE api_key SET hash = ?3, old_hash = ?2, old_until_ms = ?4, prefix = ?5, last4 = ?6, rotators = ?7
+ WHERE no = ?1 AND hash = ?2 AND revoked_ms = 0`, k.No, k.OldHash, k.Hash, k.OldUntilMs, k.Prefix, k.Last4, textArg(k.Rotators))
 }
 
 // RevokeKey revokes a key. ErrConflict: it is.

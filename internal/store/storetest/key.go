@@ -77,6 +77,7 @@ func keyRotated(f *fixture) {
 	first := k.Hash
 	for i := range byte(2) {
 		k.OldHash, k.Hash, k.OldUntilMs, k.Prefix, k.Last4 = k.Hash, make([]byte, 32), startMs+int64(i), "sk_live_next", "next"
+		k.Rotators += "r "
 		k.Hash[31] = i + 1
 		f.update(func(tx *store.Tx) error { return tx.RotateKey(&k) })
 		for _, hash := range [][]byte{k.Hash, k.OldHash} {

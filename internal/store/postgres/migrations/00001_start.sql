@@ -77,7 +77,8 @@ CREATE TABLE api_key (
     last4        TEXT COLLATE "C" NOT NULL, -- last characters, for display
     hash         BYTEA NOT NULL UNIQUE CHECK (length(hash) = 32),
     old_hash     BYTEA UNIQUE,              -- of the key before its rotation
-    creator      TEXT COLLATE "C" NOT NULL  -- id of a key or a name, for display
+    creator      TEXT COLLATE "C" NOT NULL, -- id of a key or user, or a name
+    rotators     TEXT COLLATE "C"           -- ids of the keys and users who have rotated it, separated by spaces; NULL: none
 ) WITH (fillfactor = 80);
 -- EndingKeys.
 CREATE INDEX api_key_expires ON api_key (expires_ms) WHERE revoked_ms = 0;

@@ -64,7 +64,8 @@ CREATE TABLE api_key (
     old_until_ms INTEGER NOT NULL DEFAULT 0, -- until then it counts
     person       INTEGER NOT NULL DEFAULT 0, -- that it stands for; 0: none
     rate         INTEGER NOT NULL, -- requests per second; -1: the installation's default
-    creator      TEXT NOT NULL,    -- id of a key or a name, for display
+    creator      TEXT NOT NULL,    -- id of a key or user, or a name
+    rotators     TEXT,             -- ids of the keys and users who have rotated it, separated by spaces; NULL: none
     expires_ms   INTEGER NOT NULL DEFAULT 0,
     warned_ms    INTEGER NOT NULL DEFAULT 0, -- when the last warning of its end was due
     last_used_ms INTEGER NOT NULL DEFAULT 0,
