@@ -20,6 +20,8 @@ type Outside struct {
 	// Child gives the plan of an execution that is awaited: it then runs on the same clock. Without a plan the answer
 	// counts.
 	Child func(e *Execution, c machine.Command) (*plan.Plan, Answer, error)
+	// Person says how a person answers a human task: Output and Files are those of the task.
+	Person func(e *Execution, c machine.Command) (Answer, error)
 	// Idle is asked when nothing more happens at this moment. It reports whether it has changed that, by a method of the
 	// rehearsal; otherwise the clock moves on.
 	Idle func(r *Rehearsal) bool
@@ -53,7 +55,7 @@ type Config struct {
 	Last  bool // what happens at the same time, happens in the reverse order
 	Crash bool // the machine is restored from its checkpoint before each event
 	All   bool // subscriptions get each event, without being asked whether they want it
-	// Restore, if set, may exchange the machine before each event.
+	// Restore, if set, may exchange the machine of the first execution before each event.
 	Restore func(m *machine.Machine) *machine.Machine
 	// Observe gets every decision (machine.Machine.Observe).
 	Observe func(e *Execution, reference string, b machine.Branch)
@@ -282,7 +284,7 @@ func (r *Rehearsal) apply(e *Execution, ev machine.Event) {
 }
 
 func (r *Rehearsal) restore(e *Execution) error {
-	if r.Restore != nil {
+	if r.Restore != nil && e.Parent == nil {
 		e.m = r.Restore(e.m)
 	}
 	if !r.Crash {

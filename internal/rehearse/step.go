@@ -147,7 +147,9 @@ func (r *Rehearsal) carryOut(e *Execution, c machine.Command) {
 	case machine.Publish:
 		r.bus = append(r.bus, c.Args)
 		r.published = append(r.published, c.Args)
-	case machine.StopActivity, machine.StopTimer, machine.StopChild:
+	case machine.OpenTask:
+		r.openTask(e, c)
+	case machine.StopActivity, machine.StopTimer, machine.StopChild, machine.WithdrawTask:
 		r.withdraw(e, c.ID)
 	case machine.Finish:
 		e.result = c
@@ -193,6 +195,18 @@ func (r *Rehearsal) runActivity(e *Execution, c machine.Command) {
 		}
 	case !a.Hangs:
 		r.schedule(e, c.ID, a.AfterMs, a.ended(c.ID))
+	}
+}
+
+func (r *Rehearsal) openTask(e *Execution, c machine.Command) {
+	a, err := r.Outside.Person(e, c)
+	if err != nil {
+		r.err = err
+		return
+	}
+	e.answers[c.ID] = &a
+	if !a.Hangs {
+		r.schedule(e, c.ID, a.AfterMs, machine.Event{Kind: machine.TaskAnswered, Output: a.Output, Files: a.Files})
 	}
 }
 
