@@ -38,19 +38,6 @@ export const newestBatchesQuestion = (workflow: string, limit = 50) =>
     refetchInterval: every(5000),
   });
 
-/** Puts newer rows in the place of those that a list has. */
-export function patchBatches(workflow: string, rows: readonly Batch[]): void {
-  const fresh = new Map(rows.map((row) => [row.id, row]));
-  queries.setQueryData(
-    batchesQuestion(workflow).queryKey,
-    (old) =>
-      old && {
-        ...old,
-        pages: old.pages.map((page) => ({ ...page, data: page.data.map((row) => fresh.get(row.id) ?? row) })),
-      },
-  );
-}
-
 export const batchQuestion = (id: string) =>
   question(["batch", id], (signal) =>
     client.GET("/batches/{batchId}", { params: { path: { batchId: id }, query: { executions: "none" } }, signal }),

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
-import { every, queries, question } from "./query.ts";
+import { every, question } from "./query.ts";
 
 export type Execution = Schemas["Execution"];
 export type ExecutionPage = Schemas["ExecutionPage"];
@@ -43,22 +43,21 @@ export const executionQuestion = (id: string) =>
     client.GET("/executions/{executionId}", { params: { path: { executionId: id } }, signal }),
   );
 
-/** Puts newer rows in the place of those that a list has. */
-export function patchRows(filter: string, rows: readonly Execution[]): void {
-  const fresh = new Map(rows.map((row) => [row.id, row]));
-  queries.setQueryData(
-    executionsQuestion(filter, () => ({})).queryKey,
-    (old) =>
-      old && {
-        ...old,
-        pages: old.pages.map((page) => ({ ...page, data: page.data.map((row) => fresh.get(row.id) ?? row) })),
-      },
-  );
-}
+/** How many executions match, up to 10,000. */
+export const countQuestion = (filter: string, query: () => Query) =>
+  queryOptions({
+    queryKey: [environment(), "executions", "count", filter],
+    queryFn: ({ signal }) => answer(client.GET("/executions/count", { params: { query: query() as never }, signal })),
+    refetchOnWindowFocus: false,
+  });
 
-/** How many of the newest rows a list does not have. */
-export function countNew(known: readonly Execution[], newest: readonly Execution[]): number {
-  const ids = new Set(known.map((row) => row.id));
-  const first = known[0]?.created_at ?? "";
-  return newest.filter((row) => !ids.has(row.id) && row.created_at >= first).length;
-}
+export type FailureGroup = Schemas["FailureGroup"];
+
+/** The executions that match and have failed, by cause. */
+export const failuresQuestion = (filter: string, query: () => Query) =>
+  queryOptions({
+    queryKey: [environment(), "executions", "failures", filter],
+    queryFn: ({ signal }) =>
+      answer(client.GET("/executions/failures", { params: { query: query() as never }, signal })),
+    refetchOnWindowFocus: false,
+  });

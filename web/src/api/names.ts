@@ -18,3 +18,11 @@ export function useWorkflowNames(ids: readonly string[]): ReadonlyMap<string, st
   });
   return new Map(answers.flatMap(({ data }) => (data ? [[data.id, `${data.namespace}/${data.name}`] as const] : [])));
 }
+
+/** Workflows with a text in their names. */
+export const workflowNamesQuestion = (q: string) => ({
+  ...question(["workflow-names", q], (signal) =>
+    client.GET("/workflows", { params: { query: { limit: 20, ...(q !== "" && { q }) } }, signal }),
+  ),
+  staleTime: 60_000,
+});

@@ -1,4 +1,4 @@
-import { QueryClient, queryOptions, type QueryKey } from "@tanstack/react-query";
+import { QueryClient, queryOptions, type InfiniteData, type QueryKey } from "@tanstack/react-query";
 import { answer } from "./client.ts";
 import { onReturn } from "./connection.ts";
 import { environment } from "./environment.ts";
@@ -37,3 +37,27 @@ export const every =
   (milliseconds: number) =>
   (query: { state: { error: unknown } }): number | false =>
     query.state.error instanceof Problem && !query.state.error.passing ? false : milliseconds;
+
+interface Rows {
+  data: { id: string }[];
+}
+
+/** Puts newer rows in the place of those that a list has. */
+export function patchPages(key: QueryKey, rows: readonly { id: string }[]): void {
+  const fresh = new Map(rows.map((row) => [row.id, row]));
+  queries.setQueryData<InfiniteData<Rows>>(
+    key,
+    (old) =>
+      old && {
+        ...old,
+        pages: old.pages.map((page) => ({ ...page, data: page.data.map((row) => fresh.get(row.id) ?? row) })),
+      },
+  );
+}
+
+/** Cuts a list to its first page, so that asking again is one question. */
+export const firstPageAgain = (key: QueryKey): void =>
+  void queries.setQueryData<InfiniteData<unknown>>(
+    key,
+    (old) => old && { pages: old.pages.slice(0, 1), pageParams: old.pageParams.slice(0, 1) },
+  );

@@ -49,19 +49,6 @@ export const newestWorkflowsQuestion = (filter: WorkflowFilter) =>
     refetchInterval: every(10_000),
   });
 
-/** Puts newer rows in the place of those that a list has. */
-export function patchWorkflows(filter: WorkflowFilter, rows: readonly Workflow[]): void {
-  const fresh = new Map(rows.map((row) => [row.id, row]));
-  queries.setQueryData(
-    workflowsQuestion(filter).queryKey,
-    (old) =>
-      old && {
-        ...old,
-        pages: old.pages.map((page) => ({ ...page, data: page.data.map((row) => fresh.get(row.id) ?? row) })),
-      },
-  );
-}
-
 /** The name of a workflow as paths of the API have it. */
 export const workflowPath = (namespace: string, name: string): string => `${namespace}.${name}`;
 

@@ -72,9 +72,9 @@ const home = createRoute({
 const executions = createRoute({
   getParentRoute: () => root,
   path: "/executions",
-  validateSearch: (search: Record<string, unknown>): { filter?: string } => {
+  validateSearch: (search: Record<string, unknown>): { filter?: string; group?: "cause" } => {
     const filter = text(search["filter"]);
-    return filter === undefined ? {} : { filter };
+    return { ...(filter !== undefined && { filter }), ...(search["group"] === "cause" && { group: "cause" }) };
   },
   component: screen(() => import("../routes/executions.tsx")),
 });

@@ -38,7 +38,7 @@ export const de = {
   bytes: (n: number) => plural(n, "Byte", "Bytes"),
   list: {
     newer: (n: number, more: boolean) => `${more ? `${n}+` : n} neue`,
-    newerHelp: "Neue Ausführungen zeigen",
+    newerHelp: "Zeigen, was neu ist",
     apply: "Anwenden",
     clear: "Filter löschen",
     end: "Das sind alle.",

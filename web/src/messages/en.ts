@@ -38,7 +38,7 @@ export const en = {
   bytes: (n: number) => plural(n, "byte", "bytes"),
   list: {
     newer: (n: number, more: boolean) => `${more ? `${n}+` : n} new`,
-    newerHelp: "Show the new executions",
+    newerHelp: "Show what is new",
     apply: "Apply",
     clear: "Clear the filters",
     end: "These are all.",

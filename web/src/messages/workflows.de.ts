@@ -26,13 +26,10 @@ export const workflows = {
   tag: "Tag",
   drafts: "Entwürfe",
   draftChoices: { usual: "wie hier üblich", true: "auch Entwürfe", false: "keine Entwürfe" },
-  newer: (n: number) => `${formatNumber(n)} neu`,
-  newerHelp: "Die neuen Workflows zeigen",
   onlyTag: (tag: string) => `Nur Workflows mit dem Tag ${tag}`,
   empty: "Es gibt noch keinen Workflow.",
   emptyHelp: "Dieser Befehl fügt eines der Beispiele hinzu:",
   emptyFiltered: "Keine Workflows passen.",
-  end: "Das sind alle.",
   count: (n: number) => plural(n, "Workflow", "Workflows"),
 } satisfies typeof english;
 

@@ -26,13 +26,10 @@ export const workflows = {
   tag: "Tag",
   drafts: "Drafts",
   draftChoices: { usual: "as usual here", true: "also drafts", false: "no drafts" },
-  newer: (n: number) => `${formatNumber(n)} new`,
-  newerHelp: "Show the new workflows",
   onlyTag: (tag: string) => `Only workflows with the tag ${tag}`,
   empty: "There is no workflow yet.",
   emptyHelp: "This command adds one of the examples:",
   emptyFiltered: "No workflows match.",
-  end: "These are all.",
   count: (n: number) => plural(n, "workflow", "workflows"),
 };
 

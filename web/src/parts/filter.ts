@@ -20,6 +20,8 @@ export const keys = [
   "label",
   "batch",
   "root",
+  "repeats",
+  "failure",
   "from",
   "to",
   "longer",
@@ -29,8 +31,8 @@ export type Key = (typeof keys)[number];
 /** What is wrong with a term. */
 export type Complaint = { kind: "key" | "value"; term: Term } | { kind: "person" };
 
-const causes = ["api", "batch", "schedule", "event", "parent", "retry"];
-const waits = ["person", "child", "event", "retry", "timer", "slot"];
+export const causes = ["api", "batch", "schedule", "event", "parent", "retry"];
+export const waits = ["person", "child", "event", "retry", "timer", "slot"];
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 const isKey = (text: string): text is Key => (keys as readonly string[]).includes(text);
@@ -113,6 +115,8 @@ const ask: Record<Key, (value: string, now: Date) => Asked> = {
   workflow: shaped("workflow", pattern.workflow),
   batch: shaped("batch_id", pattern.id),
   root: shaped("root_id", pattern.id),
+  repeats: shaped("retry_of", pattern.id),
+  failure: (value) => ["failure", value],
   version: (value) => ["version", value],
   error: (value) => ["error_code", value],
   cause: one("cause", causes),
@@ -148,7 +152,15 @@ export function toQuery(terms: readonly Term[], now: Date): { query: Query; comp
       complaints.push({ kind: isKey(term.key) ? "value" : "key", term });
     }
   }
-  for (const once of ["created_after", "created_before", "batch_id", "root_id", "min_duration_ms"]) {
+  for (const once of [
+    "created_after",
+    "created_before",
+    "batch_id",
+    "root_id",
+    "retry_of",
+    "failure",
+    "min_duration_ms",
+  ]) {
     query[once]?.splice(0, query[once].length - 1); // the last one counts
   }
   if (query["status"] && query["phase"]) {

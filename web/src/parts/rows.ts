@@ -1,7 +1,23 @@
-import { useEffect, useLayoutEffect, useState } from "react";
+import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
 import { keysAreOn, typing } from "./keys.ts";
 
+/** What all rows of lists have. */
+export interface ListRow {
+  id: string;
+  created_at: string;
+}
+
+/** How many of the newest rows a list does not have. */
+export function countNew(known: readonly ListRow[], newest: readonly ListRow[]): number {
+  const ids = new Set(known.map((row) => row.id));
+  const first = known[0]?.created_at ?? "";
+  return newest.filter((row) => !ids.has(row.id) && row.created_at >= first).length;
+}
+
 const links = () => [...document.querySelectorAll<HTMLElement>("[data-row]")];
+const find = (id: string | null) => links().find((link) => link.dataset["row"] === id);
+/** Where the rows begin that are not behind the bar at the top. */
+const underTheBar = 56;
 
 /**
  * The current row of a list: the one that was opened or moved to last. It is kept with the address, so that it is the
@@ -10,14 +26,21 @@ const links = () => [...document.querySelectorAll<HTMLElement>("[data-row]")];
 export function useRows(refresh: () => void): { current: string | null; choose: (id: string) => void } {
   const place = `chargehand-row:${location.pathname}${location.search}`;
   const [current, setCurrent] = useState(() => sessionStorage.getItem(place));
+  // The row of before has the focus again as soon as it is in the page, unless the person has begun something else.
+  const begun = useRef(false);
   useLayoutEffect(() => {
-    const kept = sessionStorage.getItem(place);
-    if (kept !== null && document.activeElement === document.body) {
-      links()
-        .find((link) => link.dataset["row"] === kept)
-        ?.focus({ preventScroll: true });
-    }
-  }, [place]);
+    const kept = begun.current || document.activeElement !== document.body ? null : sessionStorage.getItem(place);
+    find(kept)?.focus({ preventScroll: true });
+  });
+  useEffect(() => {
+    const begin = () => {
+      begun.current = true;
+    };
+    const events = ["keydown", "pointerdown", "wheel"] as const;
+    events.forEach((event) => addEventListener(event, begin, { passive: true }));
+    return () => events.forEach((event) => removeEventListener(event, begin));
+  }, []);
+  const again = useEffectEvent(refresh);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event) || !keysAreOn()) {
@@ -26,15 +49,16 @@ export function useRows(refresh: () => void): { current: string | null; choose: 
       const step = { j: 1, k: -1 }[event.key];
       if (step !== undefined) {
         const all = links();
-        const at = all.findIndex((link) => link === document.activeElement);
-        all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + step))]?.focus();
+        const at = all.findIndex((link) => link.closest("tr")?.contains(document.activeElement));
+        const inSight = all.find((link) => link.getBoundingClientRect().top >= underTheBar);
+        (at < 0 ? inSight : all[Math.min(all.length - 1, Math.max(0, at + step))])?.focus();
       } else if (event.key === "r") {
-        refresh();
+        again();
       }
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
-  }, [refresh]);
+  }, []);
   return {
     current,
     choose(id) {

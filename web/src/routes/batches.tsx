@@ -1,20 +1,19 @@
 import { Button, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { IconArrowUp } from "@tabler/icons-react";
-import { useCallback, useEffect, useMemo, useState } from "react";
-import { batchesQuestion, newestBatchesQuestion, patchBatches, type Batch } from "../api/batches.ts";
+import { useState } from "react";
+import { batchesQuestion, newestBatchesQuestion, type Batch } from "../api/batches.ts";
 import { useWorkflowNames } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { t } from "../messages/index.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
-import { Empty, Failure } from "../parts/Notice.tsx";
+import { List, useListing } from "../parts/List.tsx";
+import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Progress, ProgressText, StateOfBatch } from "../parts/Progress.tsx";
 import { useRows } from "../parts/rows.ts";
 import { When } from "../parts/Time.tsx";
-import { Waiting } from "../parts/Waiting.tsx";
 
 const route = getRouteApi("/batches");
 const shape = /^[A-Za-z0-9-]{1,63}\/[A-Za-z0-9-]{1,63}$/;
@@ -26,52 +25,21 @@ export default function Batches() {
   const enabled = workflow === "" || shape.test(workflow);
   const list = useInfiniteQuery({ ...batchesQuestion(workflow), enabled });
   const newest = useQuery({ ...newestBatchesQuestion(workflow), enabled: enabled && list.isSuccess });
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
-  const fresh = newest.data?.data;
-  useEffect(() => {
-    if (fresh) {
-      patchBatches(workflow, fresh);
-    }
-  }, [workflow, fresh]);
-  const { refetch } = list;
-  const refresh = useCallback(() => {
-    scrollTo({ top: 0 });
-    void refetch();
-  }, [refetch]);
+  const listing = useListing<Batch>(list, newest.data?.data, batchesQuestion(workflow).queryKey);
   const apply = (next: string) => void navigate({ search: next === "" ? {} : { workflow: next } });
-  const known = new Set(rows.map((row) => row.id));
-  const waiting = fresh?.filter((row) => !known.has(row.id) && row.created_at >= (rows[0]?.created_at ?? "")).length;
   const unknown = list.error instanceof Problem && list.error.status === 404;
   const texts = batchesTexts();
   return (
     <Page title={texts.title}>
       <p className="lead">{texts.about}</p>
       <Filter key={`bar ${workflow}`} workflow={workflow} wrong={!enabled} apply={apply} />
-      <div className="above" aria-live="polite">
-        {waiting !== undefined && waiting > 0 && !list.isFetching && (
-          <Button leftSection={<IconArrowUp aria-hidden size={14} />} onClick={refresh}>
-            {t().list.newer(waiting, waiting === fresh?.length && fresh.length > 1)}
-          </Button>
-        )}
-      </div>
-      {list.error && !unknown && <Failure error={list.error} retry={() => void refetch()} />}
-      {unknown && <Filtered text={texts.unknownWorkflow(workflow)} clear={() => apply("")} />}
-      {list.isLoading && <Waiting />}
-      {rows.length > 0 && <Table key={workflow} rows={rows} refresh={refresh} />}
-      {list.isSuccess &&
-        rows.length === 0 &&
-        (workflow === "" ? <Nothing /> : <Filtered text={texts.emptyFiltered} clear={() => apply("")} />)}
-      {list.isSuccess && (
-        <div className="below">
-          {list.hasNextPage ? (
-            <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-              {t().more}
-            </Button>
-          ) : (
-            rows.length > 0 && t().list.end
-          )}
-        </div>
-      )}
+      <List
+        listing={listing}
+        nothing={workflow === "" ? <Nothing /> : <Filtered text={texts.emptyFiltered} clear={() => apply("")} />}
+        failure={unknown ? <Filtered text={texts.unknownWorkflow(workflow)} clear={() => apply("")} /> : undefined}
+      >
+        <Table key={workflow} rows={listing.rows} refresh={listing.refresh} />
+      </List>
     </Page>
   );
 }

@@ -1,99 +1,145 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { IconArrowUp } from "@tabler/icons-react";
-import { useCallback, useEffect, useMemo } from "react";
-import { countNew, executionsQuestion, newestQuestion, patchRows, type Execution } from "../api/executions.ts";
-import { t } from "../messages/index.ts";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { executionsQuestion, newestQuestion, type Execution } from "../api/executions.ts";
+import { useListSettings } from "../api/views.ts";
 import { executionsTexts } from "../messages/executions.ts";
+import { t } from "../messages/index.ts";
+import { rememberList } from "../parts/cameFrom.ts";
 import { Copy } from "../parts/Copy.tsx";
-import { ExecutionRow } from "../parts/ExecutionRow.tsx";
+import { Columns } from "../parts/executions/Columns.tsx";
+import { chosenColumns, type Column } from "../parts/executions/columns.ts";
+import { Count } from "../parts/executions/Count.tsx";
+import { Failures } from "../parts/executions/Failures.tsx";
+import { FilterBar } from "../parts/executions/FilterBar.tsx";
+import { columnName } from "../parts/executions/names.ts";
+import { ExecutionRow } from "../parts/executions/Row.tsx";
+import { knownOf } from "../parts/executions/suggest.ts";
+import { Views, type Search } from "../parts/executions/Views.tsx";
 import { complain, parse, toQuery } from "../parts/filter.ts";
-import { FilterBar } from "../parts/FilterBar.tsx";
-import { Empty, Failure } from "../parts/Notice.tsx";
+import { List, useListing, type Listing } from "../parts/List.tsx";
+import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { useRows } from "../parts/rows.ts";
-import { Waiting } from "../parts/Waiting.tsx";
+import { VirtualTable } from "../parts/VirtualTable.tsx";
+import "../styles/executions.css";
 
 const route = getRouteApi("/executions");
+const lastFilter = "chargehand-last-filter";
 
-/** Executions: the newest first, by a filter that is part of the address. */
+/** Executions: the newest first, or failures by cause, by a filter that is part of the address. */
 export default function Executions() {
-  const { filter = "" } = route.useSearch();
+  const { filter = "", group } = route.useSearch();
   const navigate = useNavigate({ from: "/executions" });
   const terms = useMemo(() => parse(filter), [filter]);
   const query = () => toQuery(terms, new Date()).query;
   const complaints = useMemo(() => complain(terms), [terms]);
-  const enabled = complaints.length === 0;
+  const sound = complaints.length === 0;
+  const enabled = sound && group === undefined;
   const list = useInfiniteQuery({ ...executionsQuestion(filter, query), enabled });
   const newest = useQuery({ ...newestQuestion(filter, query), enabled: enabled && list.isSuccess });
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
-  const fresh = newest.data?.data;
+  const listing = useListing<Execution>(list, newest.data?.data, executionsQuestion(filter, query).queryKey);
+  const { rows } = listing;
+  const settings = useListSettings();
+  const columns = chosenColumns(settings.executionColumns);
+  const texts = executionsTexts();
+  const search: Search = { ...(filter !== "" && { filter }), ...(group !== undefined && { group }) };
+  const apply = (next: string) => {
+    const { filter: _, ...rest } = search;
+    void navigate({ search: next === "" ? rest : { ...rest, filter: next } });
+  };
   useEffect(() => {
-    if (fresh) {
-      patchRows(filter, fresh);
+    if (filter !== "") {
+      sessionStorage.setItem(lastFilter, filter);
     }
-  }, [filter, fresh]);
-  const { refetch } = list;
-  const refresh = useCallback(() => {
-    scrollTo({ top: 0 });
-    void refetch();
-  }, [refetch]);
-  const apply = (next: string) => void navigate({ search: next === "" ? {} : { filter: next } });
-  const waiting = fresh ? countNew(rows, fresh) : 0;
+  }, [filter]);
+  const last = filter === "" && group === undefined ? sessionStorage.getItem(lastFilter) : null;
   return (
     <Page title={t().nav.executions}>
-      <FilterBar key={`bar ${filter}`} filter={filter} complaints={complaints} apply={apply} />
-      <div className="above" aria-live="polite">
-        {waiting > 0 && !list.isFetching && (
-          <Button leftSection={<IconArrowUp aria-hidden size={14} />} title={t().list.newerHelp} onClick={refresh}>
-            {t().list.newer(waiting, waiting === fresh?.length && fresh.length > 1)}
-          </Button>
+      <FilterBar
+        key={`bar ${filter}`}
+        filter={filter}
+        complaints={complaints}
+        known={useMemo(() => knownOf(rows), [rows])}
+        apply={apply}
+      />
+      <div className="toolbar">
+        <Views views={settings.views} search={search} />
+        <Columns chosen={columns} />
+        <Button
+          variant="default"
+          aria-pressed={group === "cause"}
+          onClick={() => {
+            const { group: _, ...rest } = search;
+            void navigate({ search: group === undefined ? { ...rest, group: "cause" } : rest });
+          }}
+        >
+          {texts.group}
+        </Button>
+        {sound && <Count key={`count ${filter}`} filter={filter} query={query} />}
+        {last !== null && (
+          <Link to="/executions" search={{ filter: last }}>
+            {texts.lastFilter(last)}
+          </Link>
         )}
       </div>
-      {list.error && <Failure error={list.error} retry={() => void refetch()} />}
-      {list.isLoading && <Waiting />}
-      {rows.length > 0 && <Table key={filter} rows={rows} refresh={refresh} />}
-      {list.isSuccess && rows.length === 0 && (
-        <Nothing filtered={filter !== ""} older={list.hasNextPage} clear={() => apply("")} />
-      )}
-      {list.isSuccess && (
-        <div className="below">
-          {list.hasNextPage ? (
-            <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-              {t().more}
-            </Button>
-          ) : (
-            rows.length > 0 && t().list.end
-          )}
-        </div>
+      {sound && group === "cause" && <Failures filter={filter} terms={terms} query={query} actions={() => null} />}
+      {enabled && (
+        <List
+          listing={listing}
+          nothing={<Nothing filtered={filter !== ""} older={list.hasNextPage} clear={() => apply("")} />}
+        >
+          <Table key={filter} listing={listing} columns={columns} address={`filter=${filter}`} />
+        </List>
       )}
     </Page>
   );
 }
 
-function Table({ rows, refresh }: { rows: readonly Execution[]; refresh: () => void }) {
+function Table({
+  listing,
+  columns,
+  address,
+}: {
+  listing: Listing<Execution>;
+  columns: readonly Column[];
+  address: string;
+}) {
+  const { asked, rows, refresh } = listing;
   const { current, choose } = useRows(refresh);
-  const columns = executionsTexts().columns;
+  useEffect(() => rememberList({ address, ids: rows.map((row) => row.id) }), [address, rows]);
   return (
-    <table className="list" aria-label={t().nav.executions}>
-      <thead>
+    <VirtualTable
+      rows={rows}
+      label={t().nav.executions}
+      columns={columns.length}
+      head={
         <tr>
-          <th scope="col">{columns.state}</th>
-          <th scope="col">{columns.workflow}</th>
-          <th scope="col">{columns.now}</th>
-          <th scope="col">{columns.started}</th>
-          <th scope="col">{columns.took}</th>
-          <th scope="col">{columns.cause}</th>
-          <th scope="col">{t().list.id}</th>
+          {columns.map((column) => (
+            <th key={column} scope="col" className={`at-${column}`}>
+              {columnName(column)}
+            </th>
+          ))}
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <ExecutionRow key={row.id} execution={row} current={row.id === current} choose={() => choose(row.id)} />
-        ))}
-      </tbody>
-    </table>
+      }
+      atEnd={() => {
+        // A page without rows has looked at many in vain: the person says whether to look further.
+        if (asked.hasNextPage && !asked.isFetching && !asked.isError && asked.data?.pages.at(-1)?.data.length !== 0) {
+          void asked.fetchNextPage();
+        }
+      }}
+    >
+      {(row, place) => (
+        <ExecutionRow
+          execution={row}
+          columns={columns}
+          current={row.id === current}
+          choose={() => choose(row.id)}
+          place={place}
+        />
+      )}
+    </VirtualTable>
   );
 }
 

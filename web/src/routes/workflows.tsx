@@ -1,23 +1,15 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { IconArrowUp } from "@tabler/icons-react";
-import { useCallback, useEffect, useMemo } from "react";
 import { useMay } from "../api/me.ts";
-import {
-  newestWorkflowsQuestion,
-  patchWorkflows,
-  workflowsQuestion,
-  type Workflow,
-  type WorkflowFilter,
-} from "../api/workflows.ts";
+import { newestWorkflowsQuestion, workflowsQuestion, type Workflow, type WorkflowFilter } from "../api/workflows.ts";
 import { t } from "../messages/index.ts";
 import { workflowsTexts } from "../messages/workflows.ts";
 import { Copy } from "../parts/Copy.tsx";
-import { Empty, Failure } from "../parts/Notice.tsx";
+import { List, useListing } from "../parts/List.tsx";
+import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { useRows } from "../parts/rows.ts";
-import { Waiting } from "../parts/Waiting.tsx";
 import { WorkflowFilterBar } from "../parts/workflow/FilterBar.tsx";
 import { WorkflowRow } from "../parts/workflow/Row.tsx";
 import "../styles/workflows.css";
@@ -33,22 +25,8 @@ export default function Workflows() {
   const navigate = useNavigate({ from: "/workflows" });
   const list = useInfiniteQuery(workflowsQuestion(filter));
   const newest = useQuery({ ...newestWorkflowsQuestion(filter), enabled: list.isSuccess });
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
-  const fresh = newest.data?.data;
-  useEffect(() => {
-    if (fresh) {
-      patchWorkflows(JSON.parse(address) as WorkflowFilter, fresh);
-    }
-  }, [address, fresh]);
-  const { refetch } = list;
-  const refresh = useCallback(() => {
-    scrollTo({ top: 0 });
-    void refetch();
-  }, [refetch]);
+  const listing = useListing<Workflow>(list, newest.data?.data, workflowsQuestion(filter).queryKey);
   const apply = (next: WorkflowFilter) => void navigate({ search: next });
-  const known = new Set(rows.map((row) => row.id));
-  const first = rows[0]?.created_at ?? "";
-  const waiting = fresh?.filter((row) => !known.has(row.id) && row.created_at >= first).length ?? 0;
   const filtered = Object.keys(filter).length > 0;
   return (
     <Page
@@ -62,30 +40,9 @@ export default function Workflows() {
       })}
     >
       <WorkflowFilterBar key={`bar ${address}`} filter={filter} apply={apply} />
-      <div className="above" aria-live="polite">
-        {waiting > 0 && !list.isFetching && (
-          <Button leftSection={<IconArrowUp aria-hidden size={14} />} title={texts.newerHelp} onClick={refresh}>
-            {texts.newer(waiting)}
-          </Button>
-        )}
-      </div>
-      {list.error && <Failure error={list.error} retry={() => void refetch()} />}
-      {list.isLoading && <Waiting />}
-      {rows.length > 0 && (
-        <Table key={address} rows={rows} refresh={refresh} tag={(tag) => apply({ ...filter, tag })} />
-      )}
-      {list.isSuccess && rows.length === 0 && <Nothing filtered={filtered} clear={() => apply({})} />}
-      {list.isSuccess && rows.length > 0 && (
-        <div className="below">
-          {list.hasNextPage ? (
-            <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-              {t().more}
-            </Button>
-          ) : (
-            texts.end
-          )}
-        </div>
-      )}
+      <List listing={listing} nothing={<Nothing filtered={filtered} clear={() => apply({})} />}>
+        <Table key={address} rows={listing.rows} refresh={listing.refresh} tag={(tag) => apply({ ...filter, tag })} />
+      </List>
     </Page>
   );
 }

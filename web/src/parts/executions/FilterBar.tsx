@@ -1,9 +1,12 @@
-import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { ActionIcon, Button, NativeSelect } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
 import { useState } from "react";
-import { t } from "../messages/index.ts";
-import { executionsTexts } from "../messages/executions.ts";
-import { keys, parse, print, withOnly, type Complaint, type Key } from "./filter.ts";
-import { states } from "./state.ts";
+import { executionsTexts } from "../../messages/executions.ts";
+import { t } from "../../messages/index.ts";
+import { keys, parse, print, withOnly, type Complaint, type Key } from "../filter.ts";
+import { states } from "../state.ts";
+import { FilterField } from "./FilterField.tsx";
+import type { Known } from "./suggest.ts";
 
 const times = ["-1h", "-24h", "-7d"] as const;
 
@@ -11,10 +14,13 @@ const times = ["-1h", "-24h", "-7d"] as const;
 export function FilterBar({
   filter,
   complaints,
+  known,
   apply,
 }: {
   filter: string;
   complaints: readonly Complaint[];
+  /** Values that are in the list. */
+  known: Known;
   apply: (filter: string) => void;
 }) {
   const texts = executionsTexts();
@@ -36,16 +42,7 @@ export function FilterBar({
           apply(print(parse(text)));
         }}
       >
-        <TextInput
-          className="text"
-          data-search
-          label={texts.filter}
-          placeholder={texts.filterHelp}
-          title={texts.filterHelp}
-          value={text}
-          spellCheck={false}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
+        <FilterField text={text} set={setText} known={known} />
         <NativeSelect
           label={texts.states}
           value={only("state")}
@@ -74,6 +71,24 @@ export function FilterBar({
           </Button>
         )}
       </form>
+      {terms.length > 0 && (
+        <ul className="chips" aria-label={texts.chips}>
+          {terms.map((term, place) => (
+            <li key={print([term])} className="chip">
+              <code>{print([term])}</code>
+              <ActionIcon
+                variant="subtle"
+                size={24}
+                aria-label={texts.remove(print([term]))}
+                title={texts.remove(print([term]))}
+                onClick={() => apply(print(terms.toSpliced(place, 1)))}
+              >
+                <IconX aria-hidden size={12} />
+              </ActionIcon>
+            </li>
+          ))}
+        </ul>
+      )}
       {complaints.map((complaint) => (
         <p key={say(complaint)} role="alert" className="complaint">
           {say(complaint)}

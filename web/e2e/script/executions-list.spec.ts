@@ -1,0 +1,136 @@
+import type { Page } from "@playwright/test";
+import { expect, test } from "../harness.ts";
+import { apply, run } from "../workflows.ts";
+
+const greets = [{ greet: { set: { greeting: "${ .name }" } } }];
+const refuse = (title: string, detail: string) => ({
+  raise: { error: { type: "https://example.com/refused", status: 422, title, detail } },
+});
+
+const list = (page: Page) => page.getByRole("table", { name: "Executions" });
+const rows = (page: Page) => list(page).locator("tbody tr:not(.space)");
+
+test("a list of hundreds has few rows in the page, and is as it was after going back and loading it again", async ({
+  page,
+  browser,
+  admin,
+  member,
+  signIn,
+}) => {
+  const workflow = await apply(admin, greets);
+  const items = Array.from({ length: 180 }, (_, i) => ({ name: `n${i}` }));
+  await admin.call("POST", `/workflows/${workflow.id}/batch?wait=60s`, { items });
+  await signIn(member);
+  const address = `/executions?filter=workflow:${workflow.name}`;
+  await page.goto(address);
+  await expect(rows(page).first()).toBeVisible();
+  await page.getByRole("button", { name: "Count", exact: true }).click();
+  await expect(page.getByText("180 executions")).toBeVisible();
+  // The next pages come as they are scrolled to.
+  await expect(async () => {
+    await page.mouse.wheel(0, 4000);
+    await expect(page.getByText("These are all.")).toBeInViewport({ timeout: 500 });
+  }).toPass();
+  await expect(list(page)).toHaveAttribute("aria-rowcount", "181");
+  expect(await rows(page).count()).toBeLessThanOrEqual(60);
+  await page.mouse.wheel(0, -1500);
+  await expect(page.getByText("These are all.")).not.toBeInViewport();
+  const place = () => page.evaluate(() => Math.round(scrollY));
+  const middle = await rows(page).nth(15).locator("[data-row]").getAttribute("data-row");
+  const seen = page.locator(`[data-row="${middle}"]`);
+  await seen.click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Execution");
+  await page.goBack();
+  await expect(list(page)).toHaveAttribute("aria-rowcount", "181");
+  await expect(seen).toBeFocused();
+  const top = await place();
+  expect(top).toBeGreaterThan(1000);
+  await page.reload();
+  await expect(list(page)).toHaveAttribute("aria-rowcount", "181");
+  await expect.poll(place).toBe(top);
+  await expect(seen).toBeInViewport();
+  expect(await rows(page).count()).toBeLessThanOrEqual(60);
+  // The address says what is shown, to another browser too.
+  const other = await browser.newContext({ storageState: await page.context().storageState() });
+  const second = await other.newPage();
+  await second.goto(page.url());
+  await expect(rows(second).first()).toBeVisible();
+  await expect(second.getByLabel("Filter", { exact: true })).toHaveValue(`workflow:${workflow.name}`);
+  await other.close();
+});
+
+test("failures are grouped by cause, and a group leads to what is in it", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const workflow = await apply(admin, [
+    { late: { if: "${ .n < 2 }", ...refuse("Late", "Order 4711 is late.") } },
+    { gone: refuse("Gone", "It is gone.") },
+  ]);
+  for (const n of [1, 1, 1, 3]) {
+    await run(admin, workflow, { n });
+  }
+  await signIn(member);
+  await page.goto(`/executions?filter=workflow:${workflow.name}`);
+  await hand.press("Group by cause");
+  await expect(page).toHaveURL(/group=cause/);
+  const groups = page.getByRole("table", { name: "Failures by cause" }).locator("tbody tr");
+  await expect(groups).toHaveCount(2);
+  await expect(groups.first()).toContainText("late");
+  await inspect("executions-causes");
+  await hand.follow("Show these 3");
+  await expect(rows(page)).toHaveCount(3);
+  await expect(page).toHaveURL(/failure:/);
+  await expect(rows(page).first()).toContainText("Order 4711 is late.");
+});
+
+test("columns and views are kept, and the filter is suggested", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const workflow = await apply(admin, greets);
+  await admin.call("POST", `/workflows/${workflow.id}/executions?wait=30s`, {
+    input: { name: "Ada" },
+    labels: { customer: "ada-lovelace" },
+  });
+  await signIn(member);
+  await page.goto(`/executions?filter=workflow:${workflow.name}`);
+  await hand.press("Columns");
+  await inspect("executions-columns");
+  await page.getByRole("checkbox", { name: "Labels" }).press("Space");
+  await expect(list(page).getByRole("columnheader", { name: "Labels" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "Columns" })).toBeFocused();
+
+  const filter = page.getByLabel("Filter", { exact: true });
+  await filter.fill(`workflow:${workflow.name} label:`);
+  await expect(page.getByRole("option", { name: "label:customer=ada-lovelace" })).toBeVisible();
+  await inspect("executions-suggestions");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(filter).toHaveValue(`workflow:${workflow.name} label:customer=ada-lovelace `);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/label:customer/);
+  await expect(rows(page)).toHaveCount(1);
+
+  await hand.press("Views");
+  await hand.fill("Name of this view", "Ada's");
+  await hand.press("Keep this view");
+  await expect(page.getByRole("link", { name: "Ada's" })).toBeVisible();
+  await inspect("executions-views");
+  await page.keyboard.press("Escape");
+  await hand.press("Clear the filters");
+  await page.reload();
+  await expect(list(page).getByRole("columnheader", { name: "Labels" })).toBeVisible();
+  await hand.press("Views");
+  await hand.follow("Ada's");
+  await expect(page).toHaveURL(/label:customer/);
+});

@@ -1,0 +1,51 @@
+import { Button } from "@mantine/core";
+import { useEffect, useId, useRef, useState, type ReactNode } from "react";
+
+/** A button with a panel below it. Escape, the button and what is beside the panel close it. */
+export function Menu({ name, children }: { name: string; children: (close: () => void) => ReactNode }) {
+  const [open, setOpen] = useState(false);
+  const panel = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !event.defaultPrevented) {
+        setOpen(false);
+        button.current?.focus();
+      }
+    };
+    if (open) {
+      addEventListener("keydown", press);
+    }
+    return () => removeEventListener("keydown", press);
+  }, [open]);
+  return (
+    <div
+      ref={box}
+      className="menu"
+      onBlur={(event) => {
+        if (event.relatedTarget !== null && !box.current?.contains(event.relatedTarget)) {
+          setOpen(false);
+        }
+      }}
+    >
+      <Button
+        ref={button}
+        variant="default"
+        aria-expanded={open}
+        aria-controls={open ? panel : undefined}
+        onClick={() => setOpen(!open)}
+      >
+        {name}
+      </Button>
+      {open && (
+        <>
+          <div className="menu-beside" aria-hidden onPointerDown={() => setOpen(false)} />
+          <div id={panel} className="menu-panel" role="group" aria-label={name}>
+            {children(() => setOpen(false))}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
