@@ -179,21 +179,25 @@ export const logQuestion = (id: string, filter: LogFilter) =>
     refetchOnWindowFocus: false,
   });
 
-/** Executions that repeat this one, the oldest first. */
-export const retriesQuestion = (execution: Execution) =>
+/** How many relatives a page names. */
+const relatives = 20;
+
+/** Executions that have something to do with another one, the oldest first, and whether there are more. */
+const related = (id: string, kind: string, query: Record<string, string>) =>
   queryOptions({
-    queryKey: [environment(), "execution", execution.id, "retries"],
+    queryKey: [environment(), "execution", id, kind],
     queryFn: async ({ signal }) => {
-      const query = {
-        workflow_id: [execution.workflow_id],
-        cause: ["retry"],
-        created_after: execution.created_at,
-        limit: 100,
-      };
-      const found = await answer(client.GET("/executions", { params: { query: query as never }, signal }));
-      return found.data.filter((other) => other.retry_of === execution.id).toReversed();
+      const asked = { ...query, sort: "created", limit: relatives };
+      const found = await answer(client.GET("/executions", { params: { query: asked as never }, signal }));
+      return { list: found.data, more: found.cursor !== null };
     },
   });
+
+/** Executions that repeat this one. */
+export const retriesQuestion = ({ id }: Execution) => related(id, "retries", { retry_of: id });
+
+/** Executions in the tree of this one. */
+export const treeQuestion = ({ id, root_id: root }: Execution) => related(id, "tree", { root_id: root ?? id });
 
 export type Action = "cancel" | "suspend" | "resume";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { follow, type Change, type Source } from "./sse.ts";
+import { follow, followExecution, type Change, type Source } from "./sse.ts";
 
 /** A connection that the test breaks and fills. */
 class Fake implements Source {
@@ -29,28 +29,40 @@ class Fake implements Source {
   }
 }
 
-function start() {
+function wire() {
   const sources: Fake[] = [];
   const waits: { wait: number; next: () => void }[] = [];
-  const changes: Change[] = [];
-  let tell: ((seen: boolean) => void) | undefined;
-  const stream = follow(["execution:1", "batch:2"], (change) => changes.push(change), {
-    open(address) {
+  const page = { hidden: false, look: () => {} };
+  const wiring = {
+    open(address: string) {
       const source = new Fake(address);
       sources.push(source);
       return source;
     },
-    later(wait, next) {
+    later(wait: number, next: () => void) {
       waits.push({ wait, next });
       return () => void waits.splice(0);
     },
-    seen(then) {
-      tell = then;
-      then(true);
-      return () => (tell = undefined);
+    hidden: () => page.hidden,
+    onSight(then: () => void) {
+      page.look = then;
+      return () => {
+        page.look = () => {};
+      };
     },
-  });
-  return { sources, waits, changes, stream, see: (seen: boolean) => tell?.(seen) };
+  };
+  const see = (seen: boolean) => {
+    page.hidden = !seen;
+    page.look();
+  };
+  return { sources, waits, see, wiring };
+}
+
+function start() {
+  const wired = wire();
+  const changes: Change[] = [];
+  const stream = follow(["execution:1", "batch:2"], (change) => changes.push(change), wired.wiring);
+  return { ...wired, changes, stream };
 }
 
 test("one connection has all topics and the environment", () => {
@@ -94,16 +106,51 @@ test("after the last event, and after it was closed, nothing is opened again", (
   expect(waits).toEqual([]);
 });
 
-test("a hidden page has no connection, and gets one again when it is seen", () => {
-  const { sources, see, stream } = start();
+test("a server that stops is asked again", () => {
+  const { sources, waits } = start();
+  sources[0]?.send("end", '{"reason":"stopping","reconnect":true}');
+  expect(sources[0]?.readyState).toBe(2);
+  waits.at(-1)?.next();
+  expect(sources).toHaveLength(2);
+  sources[1]?.send("end", '{"reason":"final","reconnect":false}');
+  expect(waits).toEqual([]);
+});
+
+test("a page that nobody sees lets go of its connection, and has it again when it is seen", () => {
+  const { sources, waits, see } = start();
   see(false);
+  expect(waits.at(-1)?.wait).toBe(30_000);
+  see(true);
+  expect(waits).toEqual([]);
+  expect(sources[0]?.readyState).toBe(1);
+  see(false);
+  waits.at(-1)?.next();
   expect(sources[0]?.readyState).toBe(2);
   see(true);
   expect(sources).toHaveLength(2);
-  sources[1]?.send("end");
-  see(false);
-  see(true);
-  stream.close();
-  see(true);
-  expect(sources).toHaveLength(2);
+});
+
+test("an execution is followed on after the last number, and the page is told when it has to ask", () => {
+  const { sources, waits, wiring } = wire();
+  const told: unknown[] = [];
+  const health: boolean[] = [];
+  followExecution(
+    "7",
+    4,
+    (one) => told.push(one),
+    (good) => health.push(good),
+    wiring,
+  );
+  expect(sources[0]?.address).toBe("/api/v1/executions/7/events?environment=live&after=4");
+  sources[0]?.send("task.started", '{"seq":5}');
+  sources[0]?.send("gap", '{"from":6,"to":8}');
+  expect(told).toEqual([{ task: { seq: 5 } }, { gap: { from: 6, to: 8 } }]);
+  for (let failures = 0; failures < 4; failures++) {
+    sources.at(-1)?.break(2);
+    waits.at(-1)?.next();
+  }
+  expect(sources.at(-1)?.address).toContain("after=8");
+  expect(health).toEqual([false]);
+  sources.at(-1)?.send("execution", "{}");
+  expect(health).toEqual([false, true]);
 });

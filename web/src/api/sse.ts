@@ -1,5 +1,5 @@
-import { environment } from "./environment.ts";
 import type { Schemas } from "./client.ts";
+import { environment } from "./environment.ts";
 
 /** What a topic is now. All but gone carry what has changed. */
 export interface Change {
@@ -7,6 +7,25 @@ export interface Change {
   execution?: Schemas["Execution"];
   batch?: Schemas["Batch"];
   gone?: boolean;
+}
+
+/** The start or the end of a task. Numbers of an execution have no gaps, but for what the server says is gone. */
+export interface TaskEvent {
+  seq: number;
+  at: string;
+  task_seq: number;
+  name: string;
+  reference: string;
+  iterations: number[];
+  attempt: number;
+  phase: Schemas["TimelineEntry"]["phase"];
+  error?: Schemas["ExecutionError"];
+}
+
+/** Numbers of events that are not kept any more. */
+export interface Gap {
+  from: number;
+  to: number;
 }
 
 export interface Stream {
@@ -23,8 +42,10 @@ export interface Source {
 interface Wiring {
   open: (address: string) => Source;
   later: (wait: number, then: () => void) => () => void;
-  /** Tells whether the page is seen, now and whenever that changes, until the function that it returns is called. */
-  seen: (tell: (seen: boolean) => void) => () => void;
+  /** Whether the page is not seen. */
+  hidden: () => boolean;
+  /** Calls back when the page is seen or not any more. */
+  onSight: (then: () => void) => () => void;
 }
 
 const browser: Wiring = {
@@ -33,68 +54,162 @@ const browser: Wiring = {
     const timer = setTimeout(then, wait);
     return () => clearTimeout(timer);
   },
-  seen(tell) {
-    const look = () => tell(!document.hidden);
-    document.addEventListener("visibilitychange", look);
-    look();
-    return () => document.removeEventListener("visibilitychange", look);
+  hidden: () => document.visibilityState === "hidden",
+  onSight(then) {
+    document.addEventListener("visibilitychange", then);
+    return () => document.removeEventListener("visibilitychange", then);
   },
 };
 
 const closed = 2; // EventSource.CLOSED
 const longestWait = 30_000;
+/** A page that is not seen lets go of its connection after this time: a browser has six for a server. */
+const unseen = 30_000;
+/** After so many failures, the page has to ask. */
+const mostFailures = 3;
+
+interface Wish {
+  /** The address by now. */
+  address: () => string;
+  types: readonly string[];
+  tell: (type: string, data: string) => void;
+  /** Told when the stream is not to be relied on any more, and when it is again. */
+  health?: ((good: boolean) => void) | undefined;
+}
 
 /**
- * Follows executions and batches (`execution:ID`, `batch:ID`) with one connection. A connection that breaks is opened
- * again, by the browser, and after an answer with an error by this function, later each time. The stream begins with
- * how everything is, so that nothing is missed. After its last event it stays closed. A hidden page has no connection.
+ * Keeps one connection open. One that breaks is opened again: by the browser, and after an answer with an error by this
+ * function, later each time. A page that nobody sees has none. After the last event of a stream it stays closed.
+ */
+function connect({ address, types, tell, health }: Wish, wiring: Wiring): Stream {
+  let source: Source | undefined;
+  let cancel: (() => void) | undefined;
+  let failures = 0; // in a row
+  let refused = 0; // of them those that this function opens again
+  let over = false;
+
+  const close = () => {
+    cancel?.();
+    source?.close();
+    source = undefined;
+  };
+  const failed = () => {
+    failures++;
+    if (failures === mostFailures) {
+      health?.(false);
+    }
+  };
+  const again = () => {
+    close();
+    if (!over && !wiring.hidden()) {
+      cancel = wiring.later(Math.min(1000 * 2 ** Math.max(0, refused - 1), longestWait), open);
+    }
+  };
+  const open = () => {
+    const opened = wiring.open(address());
+    source = opened;
+    for (const type of types) {
+      opened.addEventListener(type, (event) => {
+        if (failures >= mostFailures) {
+          health?.(true);
+        }
+        failures = 0;
+        refused = 0;
+        tell(type, event.data);
+      });
+    }
+    opened.addEventListener("end", (event) => {
+      over = !(JSON.parse(event.data || "{}") as { reconnect?: boolean }).reconnect;
+      again();
+    });
+    opened.addEventListener("error", () => {
+      if (source !== opened) {
+        return;
+      }
+      failed();
+      if (opened.readyState === closed) {
+        refused++;
+        again();
+      } // else the browser tries again
+    });
+  };
+  const stop = wiring.onSight(() => {
+    if (over) {
+      return;
+    }
+    cancel?.();
+    if (wiring.hidden()) {
+      cancel = wiring.later(unseen, close);
+    } else if (source === undefined) {
+      open();
+    }
+  });
+  open();
+  return {
+    close() {
+      over = true;
+      stop();
+      close();
+    },
+  };
+}
+
+/**
+ * Follows executions and batches (`execution:ID`, `batch:ID`) with one connection. It begins with how everything is, so
+ * that nothing is missed.
  */
 export function follow(topics: readonly string[], tell: (change: Change) => void, wiring: Wiring = browser): Stream {
   const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));
   query.set("environment", environment());
-  let source: Source | undefined;
-  let cancel: (() => void) | undefined;
-  let failures = 0;
-  let ended = false;
-
-  const open = () => {
-    const opened = wiring.open(`/api/v1/stream?${query}`);
-    source = opened;
-    for (const type of ["execution", "batch", "gone"]) {
-      opened.addEventListener(type, (event) => {
-        failures = 0;
-        const change = JSON.parse(event.data) as Change;
+  return connect(
+    {
+      address: () => `/api/v1/stream?${query}`,
+      types: ["execution", "batch", "gone"],
+      tell(type, data) {
+        const change = JSON.parse(data) as Change;
         tell(type === "gone" ? { ...change, gone: true } : change);
-      });
-    }
-    opened.addEventListener("end", () => {
-      ended = true;
-      opened.close();
-    });
-    opened.addEventListener("error", () => {
-      if (opened.readyState !== closed || source !== opened) {
-        return; // the browser tries again
-      }
-      failures++;
-      cancel = wiring.later(Math.min(1000 * 2 ** (failures - 1), longestWait), open);
-    });
-  };
-  const close = () => {
-    cancel?.();
-    cancel = undefined;
-    source?.close();
-    source = undefined;
-  };
-  const forget = wiring.seen((seen) => {
-    close();
-    if (seen && !ended) {
-      open();
-    }
-  });
-  return {
-    close() {
-      forget();
-      close();
+      },
     },
-  };
+    wiring,
+  );
+}
+
+/** What is told of an execution that is followed. */
+export interface Told {
+  execution?: Schemas["Execution"];
+  task?: TaskEvent;
+  gap?: Gap;
+}
+
+/** Follows an execution and its tasks, which begin after a number. Nothing is missed or comes twice. */
+export function followExecution(
+  id: string,
+  after: number,
+  tell: (told: Told) => void,
+  health?: (good: boolean) => void,
+  wiring: Wiring = browser,
+): Stream {
+  let last = after;
+  const of = environment();
+  return connect(
+    {
+      address: () => `/api/v1/executions/${id}/events?environment=${of}&after=${last}`,
+      types: ["execution", "task.started", "task.ended", "gap"],
+      tell(type, data) {
+        if (type === "execution") {
+          tell({ execution: JSON.parse(data) as Schemas["Execution"] });
+        } else if (type === "gap") {
+          const gap = JSON.parse(data) as Gap;
+          last = gap.to;
+          tell({ gap });
+        } else {
+          const task = JSON.parse(data) as TaskEvent;
+          last = task.seq;
+          tell({ task });
+        }
+      },
+      health,
+    },
+    wiring,
+  );
 }

@@ -1,4 +1,4 @@
-import { formatDay, formatList, formatNumber, plural } from "./format.ts";
+import { formatClock, formatDay, formatList, formatNumber, plural } from "./format.ts";
 import type { execution as en } from "./execution.en.ts";
 
 export const execution = {
@@ -18,11 +18,18 @@ export const execution = {
   family: "Übergeordnete Ausführungen",
   retryOf: "Wiederholung von",
   retries: "Wiederholt als",
+  allOf: "alle",
+  children: "Hat gestartet",
+  tree: "der ganze Baum",
+  again: "Noch einmal starten",
+  previous: "Vorige der Liste",
+  next: "Nächste der Liste",
   tabs: {
     label: "Teile der Ausführung",
     timeline: "Zeitachse",
     graph: "Graph",
     io: "Eingabe/Ausgabe",
+    events: "Ereignisse",
     log: "Protokoll",
     files: "Dateien",
     about: "Angaben",
@@ -37,6 +44,30 @@ export const execution = {
   noFiles: "Sie hat keine Dateien erzeugt.",
   file: { name: "Name", type: "Art", size: "Größe", expires: "Läuft ab", download: (name: string) => `${name} laden` },
 
+  events: {
+    name: "Was geschehen ist",
+    type: "Zeigen",
+    all: "alle Ereignisse",
+    types: { started: "Anfänge von Tasks", ended: "Enden von Tasks", failed: "fehlgeschlagene Tasks" },
+    phases: {
+      pending: "hat begonnen",
+      running: "hat begonnen",
+      waiting: "wartet",
+      completed: "ist zu Ende",
+      faulted: "ist fehlgeschlagen",
+      cancelled: "wurde abgebrochen",
+    },
+    accepted: "Angenommen",
+    began: "Begonnen",
+    ended: "Zu Ende",
+    pass: (n: string) => `Durchlauf ${n}`,
+    attempt: (n: number) => `Versuch ${formatNumber(n)}`,
+    gap: (from: number, to: number) =>
+      `Die Ereignisse ${formatNumber(from)} bis ${formatNumber(to)} sind nicht mehr da.`,
+    cut: (n: number) => `Nur die letzten ${formatNumber(n)} Ereignisse werden gezeigt.`,
+    none: "Kein solches Ereignis ist geschehen.",
+    clock: formatClock,
+  },
   timeline: {
     name: "Aufgaben",
     runs: (n: number) => plural(n, "Lauf", "Läufe"),

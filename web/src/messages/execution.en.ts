@@ -1,4 +1,4 @@
-import { formatDay, formatList, formatNumber, plural } from "./format.ts";
+import { formatClock, formatDay, formatList, formatNumber, plural } from "./format.ts";
 
 /** Texts of the page of an execution. */
 export const execution = {
@@ -18,11 +18,18 @@ export const execution = {
   family: "Executions above",
   retryOf: "Retry of",
   retries: "Retried as",
+  allOf: "all",
+  children: "Has started",
+  tree: "the whole tree",
+  again: "Start it again",
+  previous: "Previous in the list",
+  next: "Next in the list",
   tabs: {
     label: "Parts of the execution",
     timeline: "Timeline",
     graph: "Graph",
     io: "Input/output",
+    events: "Events",
     log: "Log",
     files: "Files",
     about: "About",
@@ -43,6 +50,29 @@ export const execution = {
     download: (name: string) => `Download ${name}`,
   },
 
+  events: {
+    name: "What has happened",
+    type: "Show",
+    all: "all events",
+    types: { started: "starts of tasks", ended: "ends of tasks", failed: "failed tasks" },
+    phases: {
+      pending: "has started",
+      running: "has started",
+      waiting: "waits",
+      completed: "has ended",
+      faulted: "has failed",
+      cancelled: "was cancelled",
+    },
+    accepted: "Accepted",
+    began: "Started",
+    ended: "Ended",
+    pass: (n: string) => `pass ${n}`,
+    attempt: (n: number) => `attempt ${formatNumber(n)}`,
+    gap: (from: number, to: number) => `The events ${formatNumber(from)} to ${formatNumber(to)} are not kept any more.`,
+    cut: (n: number) => `Only the last ${formatNumber(n)} events are shown.`,
+    none: "No such event has happened.",
+    clock: formatClock,
+  },
   timeline: {
     name: "Tasks",
     runs: (n: number) => plural(n, "run", "runs"),

@@ -1,21 +1,20 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { Suspense, useEffect } from "react";
-import { environment } from "../api/environment.ts";
+import { Suspense } from "react";
 import { executionQuestion, type Execution as Row } from "../api/executions.ts";
-import { every } from "../api/query.ts";
-import { follow } from "../api/sse.ts";
 import { t } from "../messages/index.ts";
 import { executionTexts } from "../messages/execution.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { Actions } from "../parts/execution/Actions.tsx";
 import { tabs, type Address, type Go } from "../parts/execution/address.ts";
+import { useLive, type Fact } from "../parts/execution/live.ts";
 import { LogView } from "../parts/execution/LogView.tsx";
-import { About, Files, InputOutput, Retries } from "../parts/execution/Tabs.tsx";
+import { About, Files, InputOutput, Relatives } from "../parts/execution/Tabs.tsx";
+import { Neighbours } from "../parts/execution/Neighbours.tsx";
 import { Timeline } from "../parts/execution/Timeline.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
-import { isFinal, stateOf } from "../parts/state.ts";
+import { stateOf } from "../parts/state.ts";
 import { StateMark } from "../parts/StateMark.tsx";
 import { Took } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
@@ -23,20 +22,17 @@ import "../styles/execution.css";
 import { later } from "../parts/later.tsx";
 
 const Graph = later(() => import("../parts/execution/Graph.tsx"));
+const Events = later(() => import("../parts/execution/Events.tsx"));
 
 const route = getRouteApi("/executions/$id");
-const final = (row: Row | undefined) => row !== undefined && isFinal(stateOf(row));
 
 /** An execution: how it is, why it failed, and its parts as tabs. */
 export default function Execution() {
   const { id } = route.useParams();
   const address = route.useSearch();
   const navigate = useNavigate({ from: "/executions/$id" });
-  const asked = useQuery({
-    ...executionQuestion(id),
-    refetchInterval: (query) => (final(query.state.data) ? false : every(5000)(query)),
-  });
-  useFollowing(id, asked.isSuccess && !final(asked.data));
+  const asked = useQuery(executionQuestion(id));
+  const facts = useLive(id, asked.data, address.tab === "events");
   const go: Go = (change) => {
     const next = Object.fromEntries(
       Object.entries({ ...address, ...change }).filter(([, value]) => value !== undefined),
@@ -46,36 +42,20 @@ export default function Execution() {
   return (
     <Page
       title={executionTexts().title(shortId(id))}
-      {...(asked.data && { actions: <Actions execution={asked.data} /> })}
+
+      actions={
+        <>
+          <Neighbours key={id} id={id} />
+          {asked.data && <Actions execution={asked.data} />}
+        </>
+      }
     >
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
       {asked.isLoading && <Waiting />}
       {asked.data && <Head execution={asked.data} />}
-      {asked.data && <Parts key={id} execution={asked.data} address={address} go={go} />}
+      {asked.data && <Parts key={id} execution={asked.data} facts={facts} address={address} go={go} />}
     </Page>
   );
-}
-
-/** Asks again what is shown when the server says that something has changed, once a second at most. */
-function useFollowing(id: string, running: boolean): void {
-  const queries = useQueryClient();
-  useEffect(() => {
-    if (!running) {
-      return undefined;
-    }
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stream = follow([`execution:${id}`], () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void queries.invalidateQueries({ queryKey: [environment(), "execution", id] });
-      }, 1000);
-    });
-    return () => {
-      clearTimeout(timer);
-      stream.close();
-      void queries.invalidateQueries({ queryKey: [environment(), "execution", id] });
-    };
-  }, [id, running, queries]);
 }
 
 function Head({ execution }: { execution: Row }) {
@@ -100,7 +80,7 @@ function Head({ execution }: { execution: Row }) {
           <Copy text={execution.id} what={t().list.id} />
         </span>
         <span className="meta">{t().causes[execution.cause.kind]}</span>
-        <Retries execution={execution} />
+        <Relatives execution={execution} />
       </div>
       {error && (
         <div className="alert">
@@ -130,7 +110,17 @@ function Above({ id }: { id: string }) {
   );
 }
 
-function Parts({ execution, address, go }: { execution: Row; address: Address; go: Go }) {
+function Parts({
+  execution,
+  facts,
+  address,
+  go,
+}: {
+  execution: Row;
+  facts: readonly Fact[];
+  address: Address;
+  go: Go;
+}) {
   const texts = executionTexts().tabs;
   const shown = address.tab ?? "timeline";
   return (
@@ -157,6 +147,11 @@ function Parts({ execution, address, go }: { execution: Row; address: Address; g
         </Suspense>
       )}
       {shown === "io" && <InputOutput execution={execution} />}
+      {shown === "events" && (
+        <Suspense fallback={<Waiting />}>
+          <Events execution={execution} facts={facts} address={address} go={go} />
+        </Suspense>
+      )}
       {shown === "log" && <LogView execution={execution} />}
       {shown === "files" && <Files execution={execution} />}
       {shown === "about" && <About execution={execution} />}

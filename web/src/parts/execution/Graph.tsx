@@ -3,11 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { graphQuestion, progressQuestion, type Graph as Data } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
-import { every } from "../../api/query.ts";
 import { closedAtFirst, indexOf } from "../../graph/model.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { Failure } from "../Notice.tsx";
-import { isFinal, stateOf } from "../state.ts";
 import { Waiting } from "../Waiting.tsx";
 import type { Address, Go } from "./address.ts";
 import { useNewest } from "./entries.ts";
@@ -20,10 +18,7 @@ const GraphView = later(() => import("./GraphView.tsx"));
 /** The tasks of an execution and how they follow each other, as a picture or as an outline. */
 export default function Graph({ execution, address, go }: { execution: Execution; address: Address; go: Go }) {
   const graph = useQuery(graphQuestion(execution.id));
-  const progress = useQuery({
-    ...progressQuestion(execution.id),
-    refetchInterval: isFinal(stateOf(execution)) ? false : every(2000),
-  });
+  const progress = useQuery(progressQuestion(execution.id));
   const rows = useMemo(() => taskRows(progress.data?.data ?? []), [progress.data]);
   const failed = [graph, progress].find((asked) => asked.error);
   const failure = failed && <Failure error={failed.error} retry={() => void failed.refetch()} />;

@@ -6,7 +6,6 @@ import { type ReactNode, Suspense, useEffect, useState } from "react";
 import { entryQuestion, type Entry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
-import { every } from "../../api/query.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { shortId } from "../Copy.tsx";
@@ -106,10 +105,7 @@ function FromHere({ execution, task }: { execution: Execution; task: TaskRow }) 
 
 function Run({ execution, seq }: { execution: Execution; seq: number }) {
   const texts = executionTexts();
-  const asked = useQuery({
-    ...entryQuestion(execution.id, seq),
-    refetchInterval: (query) => (query.state.data?.finished_at !== undefined ? false : every(2000)(query)),
-  });
+  const asked = useQuery(entryQuestion(execution.id, seq));
   if (asked.error) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;
   }

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
-import { contentAddress, retriesQuestion } from "../../api/detail.ts";
+import { contentAddress, progressQuestion, retriesQuestion, treeQuestion } from "../../api/detail.ts";
 import { environment } from "../../api/environment.ts";
 import type { Execution } from "../../api/executions.ts";
 import { t } from "../../messages/index.ts";
@@ -9,7 +9,9 @@ import { Copy, shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
 import { Empty } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
+import { Snippet } from "../Snippet.tsx";
 import { When } from "../Time.tsx";
+import { workflowSnippets } from "../workflow/snippets.ts";
 
 export function InputOutput({ execution }: { execution: Execution }) {
   const texts = executionTexts();
@@ -117,8 +119,18 @@ export function About({ execution }: { execution: Execution }) {
           <dd>{texts.retained(new Date(execution.retained_until))}</dd>
         </>
       )}
+      <dt>{texts.again}</dt>
+      <dd>
+        <Snippet name="curl" text={startAgain(execution)} />
+      </dd>
     </dl>
   );
+}
+
+/** How a program starts the same again. */
+function startAgain({ workflow, input }: Execution): string {
+  const [namespace = "", name = ""] = workflow.split("/");
+  return workflowSnippets(location.origin, { namespace, name }, input ?? {})[0]?.text ?? "";
 }
 
 const link = (id: string) => (
@@ -127,11 +139,15 @@ const link = (id: string) => (
   </Link>
 );
 
-/** Links to the execution that this one repeats, and to those that repeat it. */
-export function Retries({ execution }: { execution: Execution }) {
+/** Links to the execution that this one repeats, to those that repeat it, and to those that it has started. */
+export function Relatives({ execution }: { execution: Execution }) {
   const texts = executionTexts();
   const final = isFinal(stateOf(execution));
-  const retries = useQuery({ ...retriesQuestion(execution), enabled: final }).data ?? [];
+  const retries = useQuery({ ...retriesQuestion(execution), enabled: final }).data;
+  const progress = useQuery(progressQuestion(execution.id)).data;
+  const starts = progress?.data.some((task) => task.kind === "run") === true;
+  const tree = useQuery({ ...treeQuestion(execution), enabled: starts }).data;
+  const children = tree?.list.filter((other) => other.parent_id === execution.id) ?? [];
   return (
     <>
       {execution.retry_of !== undefined && (
@@ -139,9 +155,22 @@ export function Retries({ execution }: { execution: Execution }) {
           {texts.retryOf} {link(execution.retry_of)}
         </span>
       )}
-      {retries.length > 0 && (
+      {retries !== undefined && retries.list.length > 0 && (
         <span className="row">
-          {texts.retries} {retries.map((retry) => link(retry.id))}
+          {texts.retries} {retries.list.map((retry) => link(retry.id))}
+          {retries.more && (
+            <Link to="/executions" search={{ filter: `repeats:${execution.id}` }}>
+              {texts.allOf}
+            </Link>
+          )}
+        </span>
+      )}
+      {tree !== undefined && tree.list.length > 0 && (
+        <span className="row">
+          {children.length > 0 && texts.children} {children.map((child) => link(child.id))}
+          <Link to="/executions" search={{ filter: `root:${execution.root_id ?? execution.id}` }}>
+            {texts.tree}
+          </Link>
         </span>
       )}
     </>

@@ -4,11 +4,9 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { progressQuestion, type Entry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
-import { every } from "../../api/query.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { useNow } from "../clock.ts";
 import { Empty, Failure } from "../Notice.tsx";
-import { isFinal, stateOf } from "../state.ts";
 import { Waiting } from "../Waiting.tsx";
 import type { Address, Go } from "./address.ts";
 import { useEntries } from "./entries.ts";
@@ -21,11 +19,7 @@ import { TimelineRow } from "./TimelineRow.tsx";
 
 /** The tasks of an execution as a tree with bars over time. A loop is one row, and shows one pass of it. */
 export function Timeline({ execution, address, go }: { execution: Execution; address: Address; go: Go }) {
-  const final = isFinal(stateOf(execution));
-  const progress = useQuery({
-    ...progressQuestion(execution.id),
-    refetchInterval: final ? false : every(2000),
-  });
+  const progress = useQuery(progressQuestion(execution.id));
   const rows = useMemo(() => taskRows(progress.data?.data ?? []), [progress.data]);
   if (progress.isLoadingError) {
     return <Failure error={progress.error} retry={() => void progress.refetch()} />;

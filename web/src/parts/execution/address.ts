@@ -1,6 +1,9 @@
 /** What the page of an execution shows, as its address says it. */
-export const tabs = ["timeline", "graph", "io", "log", "files", "about"] as const;
+export const tabs = ["timeline", "graph", "io", "events", "log", "files", "about"] as const;
 export type Tab = (typeof tabs)[number];
+
+export const factTypes = ["started", "ended", "failed"] as const;
+export type FactType = (typeof factTypes)[number];
 
 export interface Address {
   /** Missing: the timeline. */
@@ -12,6 +15,8 @@ export interface Address {
   /** Which pass of the loop around the task is shown, from 0. */
   pass?: string;
   show?: "failed" | "active";
+  /** Which facts are shown of the events. */
+  type?: FactType;
   /** How the graph is shown. Missing: as an outline where there is little room. */
   view?: "picture" | "outline";
 }
@@ -23,6 +28,7 @@ export function readAddress(search: Record<string, unknown>): Address {
   const task = typeof search["task"] === "string" && search["task"].startsWith("/") ? search["task"] : undefined;
   const [seq, pass] = [number(search["seq"]), number(search["pass"])];
   const show = (["failed", "active"] as const).find((known) => known === search["show"]);
+  const type = factTypes.find((known) => known === search["type"]);
   const view = (["picture", "outline"] as const).find((known) => known === search["view"]);
   return {
     ...(tab !== undefined && tab !== "timeline" && { tab }),
@@ -30,6 +36,7 @@ export function readAddress(search: Record<string, unknown>): Address {
     ...(seq !== undefined && { seq }),
     ...(pass !== undefined && { pass }),
     ...(show !== undefined && { show }),
+    ...(type !== undefined && { type }),
     ...(view !== undefined && { view }),
   };
 }

@@ -1,5 +1,3 @@
-import type { WorkflowDetail } from "../../api/workflows.ts";
-
 /** How a string is written in a shell: as it is, whatever it has. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -9,7 +7,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
  */
 export function workflowSnippets(
   origin: string,
-  workflow: WorkflowDetail,
+  workflow: { namespace: string; name: string },
   input: unknown,
 ): { name: string; text: string }[] {
   const { namespace, name } = workflow;
