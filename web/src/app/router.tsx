@@ -86,6 +86,12 @@ const execution = createRoute({
   component: screen(() => import("../routes/execution.tsx")),
 });
 
+const operation = createRoute({
+  getParentRoute: () => root,
+  path: "/operations/$id",
+  component: screen(() => import("../routes/operation.tsx")),
+});
+
 const workflows = createRoute({
   getParentRoute: () => root,
   path: "/workflows",
@@ -241,6 +247,7 @@ export const router = createRouter({
     home,
     executions,
     execution,
+    operation,
     batches,
     batch,
     workflows,

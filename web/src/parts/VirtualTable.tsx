@@ -1,4 +1,5 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
+import { useFocusAgain } from "./rows.ts";
 import { Fragment, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 
 /** What a row of the table must have on its element. */
@@ -30,6 +31,7 @@ export function VirtualTable<T extends { id: string }>({
   /** Called when the last row comes into sight. */
   atEnd: () => void;
 }) {
+  useFocusAgain();
   const body = useRef<HTMLTableSectionElement>(null);
   const [margin, setMargin] = useState(0);
   // It may be moved by anything above it, and is set when it was.

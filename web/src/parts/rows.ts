@@ -19,18 +19,21 @@ const find = (id: string | null) => links().find((link) => link.dataset["row"] =
 /** Where the rows begin that are not behind the bar at the top. */
 const underTheBar = 56;
 
+const placeOfRow = () => `chargehand-row:${location.pathname}${location.search}`;
+/** The same of the entry of the history: a person who comes back to it goes on where she was. */
+const placeOfFocus = () =>
+  `chargehand-focus:${String((history.state as Record<string, unknown> | null)?.["__TSR_key"])}`;
+
 /**
- * The current row of a list: the one that was opened or moved to last. It is kept with the address, so that it is the
- * same after going back and after loading the page again. `j` and `k` move, `r` asks again.
+ * Gives the row of before the focus again as soon as it is in the page, unless the person has begun something else. What
+ * draws the rows uses it.
  */
-export function useRows(refresh: () => void): { current: string | null; choose: (id: string) => void } {
-  const place = `chargehand-row:${location.pathname}${location.search}`;
-  const [current, setCurrent] = useState(() => sessionStorage.getItem(place));
-  // The row of before has the focus again as soon as it is in the page, unless the person has begun something else.
+export function useFocusAgain(): void {
   const begun = useRef(false);
   useLayoutEffect(() => {
-    const kept = begun.current || document.activeElement !== document.body ? null : sessionStorage.getItem(place);
-    find(kept)?.focus({ preventScroll: true });
+    const free = document.activeElement === document.body || document.activeElement?.matches("h1") === true;
+    const row = begun.current || !free ? undefined : find(sessionStorage.getItem(placeOfFocus()));
+    row?.focus({ preventScroll: true });
   });
   useEffect(() => {
     const begin = () => {
@@ -40,6 +43,16 @@ export function useRows(refresh: () => void): { current: string | null; choose: 
     events.forEach((event) => addEventListener(event, begin, { passive: true }));
     return () => events.forEach((event) => removeEventListener(event, begin));
   }, []);
+}
+
+/**
+ * The current row of a list: the one that was opened or moved to last. It is kept with the address, so that it is the
+ * same after going back and after loading the page again. `j` and `k` move, `r` asks again.
+ */
+export function useRows(refresh: () => void): { current: string | null; choose: (id: string) => void } {
+  const place = placeOfRow();
+  const [current, setCurrent] = useState(() => sessionStorage.getItem(place));
+  useFocusAgain();
   const again = useEffectEvent(refresh);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -63,6 +76,7 @@ export function useRows(refresh: () => void): { current: string | null; choose: 
     current,
     choose(id) {
       sessionStorage.setItem(place, id);
+      sessionStorage.setItem(placeOfFocus(), id);
       setCurrent(id);
     },
   };

@@ -3,11 +3,13 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { executionsQuestion, newestQuestion, type Execution } from "../api/executions.ts";
+import { useMay } from "../api/me.ts";
 import { useListSettings } from "../api/views.ts";
 import { executionsTexts } from "../messages/executions.ts";
 import { t } from "../messages/index.ts";
+import { operationsTexts } from "../messages/operations.ts";
 import { rememberList } from "../parts/cameFrom.ts";
-import { Copy } from "../parts/Copy.tsx";
+import { Copy, shortId } from "../parts/Copy.tsx";
 import { Columns } from "../parts/executions/Columns.tsx";
 import { chosenColumns, type Column } from "../parts/executions/columns.ts";
 import { Count } from "../parts/executions/Count.tsx";
@@ -16,8 +18,10 @@ import { FilterBar } from "../parts/executions/FilterBar.tsx";
 import { columnName } from "../parts/executions/names.ts";
 import { ExecutionRow } from "../parts/executions/Row.tsx";
 import { knownOf } from "../parts/executions/suggest.ts";
+import { useSelection } from "../parts/executions/selection.ts";
+import { RetryGroup, SelectionBar } from "../parts/executions/SelectionBar.tsx";
 import { Views, type Search } from "../parts/executions/Views.tsx";
-import { complain, parse, toQuery } from "../parts/filter.ts";
+import { complain, parse, toQuery, type Query } from "../parts/filter.ts";
 import { List, useListing, type Listing } from "../parts/List.tsx";
 import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -43,6 +47,7 @@ export default function Executions() {
   const { rows } = listing;
   const settings = useListSettings();
   const columns = chosenColumns(settings.executionColumns);
+  const manages = useMay()("executions:manage");
   const texts = executionsTexts();
   const search: Search = { ...(filter !== "" && { filter }), ...(group !== undefined && { group }) };
   const apply = (next: string) => {
@@ -84,13 +89,17 @@ export default function Executions() {
           </Link>
         )}
       </div>
-      {sound && group === "cause" && <Failures filter={filter} terms={terms} query={query} actions={() => null} />}
+      {sound && group === "cause" && (
+        <Failures filter={filter} terms={terms} query={query}>
+          {(of) => manages && <RetryGroup query={() => toQuery(parse(of), new Date()).query} />}
+        </Failures>
+      )}
       {enabled && (
         <List
           listing={listing}
           nothing={<Nothing filtered={filter !== ""} older={list.hasNextPage} clear={() => apply("")} />}
         >
-          <Table key={filter} listing={listing} columns={columns} address={`filter=${filter}`} />
+          <Table key={filter} listing={listing} columns={columns} address={`filter=${filter}`} query={query} />
         </List>
       )}
     </Page>
@@ -101,45 +110,69 @@ function Table({
   listing,
   columns,
   address,
+  query,
 }: {
   listing: Listing<Execution>;
   columns: readonly Column[];
   address: string;
+  query: () => Query;
 }) {
   const { asked, rows, refresh } = listing;
   const { current, choose } = useRows(refresh);
-  useEffect(() => rememberList({ address, ids: rows.map((row) => row.id) }), [address, rows]);
+  const manages = useMay()("executions:manage");
+  const order = useMemo(() => rows.map((row) => row.id), [rows]);
+  const { selection, has, toggle, selectAll, clear } = useSelection(order, manages);
+  useEffect(() => rememberList({ address, ids: order }), [address, order]);
+  const select = (row: Execution) => (
+    <td className="at-check">
+      <input
+        type="checkbox"
+        aria-label={operationsTexts().select(row.workflow, shortId(row.id))}
+        checked={has(row.id)}
+        onChange={(event) => toggle(row.id, (event.nativeEvent as MouseEvent).shiftKey)}
+      />
+    </td>
+  );
   return (
-    <VirtualTable
-      rows={rows}
-      label={t().nav.executions}
-      columns={columns.length}
-      head={
-        <tr>
-          {columns.map((column) => (
-            <th key={column} scope="col" className={`at-${column}`}>
-              {columnName(column)}
-            </th>
-          ))}
-        </tr>
-      }
-      atEnd={() => {
-        // A page without rows has looked at many in vain: the person says whether to look further.
-        if (asked.hasNextPage && !asked.isFetching && !asked.isError && asked.data?.pages.at(-1)?.data.length !== 0) {
-          void asked.fetchNextPage();
+    <>
+      <VirtualTable
+        rows={rows}
+        label={t().nav.executions}
+        columns={columns.length + (manages ? 1 : 0)}
+        head={
+          <tr>
+            {manages && (
+              <td className="at-check">
+                <span className="unseen">{operationsTexts().label}</span>
+              </td>
+            )}
+            {columns.map((column) => (
+              <th key={column} scope="col" className={`at-${column}`}>
+                {columnName(column)}
+              </th>
+            ))}
+          </tr>
         }
-      }}
-    >
-      {(row, place) => (
-        <ExecutionRow
-          execution={row}
-          columns={columns}
-          current={row.id === current}
-          choose={() => choose(row.id)}
-          place={place}
-        />
-      )}
-    </VirtualTable>
+        atEnd={() => {
+          // A page without rows has looked at many in vain: the person says whether to look further.
+          if (asked.hasNextPage && !asked.isFetching && !asked.isError && asked.data?.pages.at(-1)?.data.length !== 0) {
+            void asked.fetchNextPage();
+          }
+        }}
+      >
+        {(row, place) => (
+          <ExecutionRow
+            execution={row}
+            columns={columns}
+            current={row.id === current}
+            choose={() => choose(row.id)}
+            place={place}
+            before={manages && select(row)}
+          />
+        )}
+      </VirtualTable>
+      {manages && <SelectionBar selection={selection} query={query} selectAll={selectAll} clear={clear} />}
+    </>
   );
 }
 

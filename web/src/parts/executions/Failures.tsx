@@ -29,13 +29,13 @@ export function Failures({
   filter,
   terms,
   query,
-  actions,
+  children,
 }: {
   filter: string;
   terms: readonly Term[];
   query: () => Query;
   /** What can be done to the executions in a group, by their filter. */
-  actions: (filter: string) => ReactNode;
+  children: (filter: string) => ReactNode;
 }) {
   const texts = executionsTexts().groups;
   const asked = useQuery(failuresQuestion(filter, query));
@@ -90,7 +90,7 @@ export function Failures({
                   <Link to="/executions/$id" params={{ id: group.sample_id }}>
                     {texts.example}
                   </Link>
-                  {wanted !== undefined && actions(wanted)}
+                  {wanted !== undefined && children(wanted)}
                 </td>
               </tr>
             );

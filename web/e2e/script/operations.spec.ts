@@ -1,0 +1,55 @@
+import { expect, test } from "../harness.ts";
+import { someone } from "../people.ts";
+import { apply, run } from "../workflows.ts";
+
+/** A batch has 10,000 items at most. */
+const batches = process.env["CHARGEHAND_FULL"] === undefined ? [120] : [6000, 6000];
+const total = batches.reduce((sum, size) => sum + size, 0);
+
+test("a person cancels all executions that match a filter, and sees what became of them", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  test.setTimeout(total > 1000 ? 900_000 : 90_000);
+  const workflow = await apply(admin, [{ pause: { wait: { hours: 1 } } }]);
+  const other = await run(admin, workflow, {}, "0s");
+  for (const size of batches) {
+    const items = Array.from({ length: size }, (_, n) => ({ n }));
+    await admin.call("POST", `/workflows/${workflow.id}/batch`, { items });
+  }
+  const person = someone("Alan Turing");
+  await admin.admit(person, [{ role: "operator" }]);
+  await signIn(person);
+  await page.goto(`/executions?filter=workflow:${workflow.name}+cause:batch`);
+  const links = page.locator("[data-row]");
+  await links.nth(2).focus();
+  await page.keyboard.press("x");
+  await page.keyboard.press("k");
+  await page.keyboard.press("k");
+  await page.keyboard.press("Shift+X");
+  await expect(page.getByText("3 selected")).toBeVisible();
+  await inspect("executions-selected");
+  await hand.press("Select all that match the filter");
+  await hand.press("Cancel");
+  const count = total.toLocaleString("en");
+  // More than can be counted is said to be at least that much, and the number that was counted is typed.
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText(total > 10_000 ? "at least 10,000 executions" : `cancel ${count} executions`);
+  const typed = String(Math.min(total, 10_000));
+  await hand.fill(`Type ${typed} to go on`, "7");
+  await hand.press("Cancel executions");
+  await expect(dialog).toContainText(`This is not ${typed}.`);
+  await inspect("operation-asked");
+  await hand.fill(`Type ${typed} to go on`, typed);
+  await hand.press("Cancel executions");
+  await expect(page).toHaveURL(/\/operations\//);
+  await expect(page.getByRole("status").filter({ hasText: "completed" })).toBeVisible({ timeout: total * 50 + 30_000 });
+  await expect(page.getByText(`${count} of ${count} executions`)).toBeVisible();
+  await inspect("operation");
+  await hand.follow("To the executions");
+  await page.goto(`/executions/${other}`);
+  await expect(page.getByRole("button", { name: "Suspend" })).toBeVisible(); // it does not match, and still waits
+});

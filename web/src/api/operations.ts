@@ -1,0 +1,73 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { answer, client, type Schemas } from "./client.ts";
+import { environment } from "./environment.ts";
+import { every, queries } from "./query.ts";
+
+export type Operation = Schemas["Operation"];
+export type OperationAction = Operation["action"];
+
+/** What an operation acts on: executions by name, or all that match the filter of a list. */
+export type Target = { ids: readonly string[] } | { query: Record<string, string[]> };
+
+/** Filters of a list that have one value each. */
+const single = ["batch_id", "created_after", "created_before", "root_id", "retry_of", "failure", "q"];
+
+function bodyOf(action: OperationAction, target: Target): Schemas["OperationBody"] {
+  if ("ids" in target) {
+    return { action, ids: [...target.ids] };
+  }
+  const filter = Object.entries(target.query).map(([name, values]) => {
+    const last = values.at(-1) ?? "";
+    return [name, name === "min_duration_ms" ? Number(last) : single.includes(name) ? last : values];
+  });
+  return { action, filter: Object.fromEntries(filter) as Schemas["OperationFilter"] };
+}
+
+/** What an operation would act on. */
+export const previewQuestion = (action: OperationAction, target: Target) =>
+  queryOptions({
+    queryKey: [environment(), "operations", "preview", action, target],
+    queryFn: async ({ signal }) => {
+      const body = { ...bodyOf(action, target), dry_run: true };
+      return (await answer(client.POST("/operations", { body, signal }))) as Schemas["OperationPreview"];
+    },
+    gcTime: 0,
+    staleTime: 0,
+    refetchOnWindowFocus: false,
+  });
+
+/** Starts an operation: its id. */
+export async function startOperation(action: OperationAction, target: Target, key: string): Promise<string> {
+  const params = { header: { "Idempotency-Key": key } };
+  return ((await answer(client.POST("/operations", { params, body: bodyOf(action, target) }))) as Operation).id;
+}
+
+const at = (id: string) => ({ path: { operationId: id } });
+
+/** Whether an operation acts on executions still. */
+export const isUnderWay = ({ status }: Operation): boolean => status === "selecting" || status === "running";
+
+export const operationQuestion = (id: string) =>
+  queryOptions({
+    queryKey: [environment(), "operation", id],
+    queryFn: ({ signal }) => answer(client.GET("/operations/{operationId}", { params: at(id), signal })),
+    refetchInterval: (query) => (query.state.data && !isUnderWay(query.state.data) ? false : every(1000)(query)),
+  });
+
+/** The executions that an operation could not act on, page by page. */
+export const failedItemsQuestion = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: [environment(), "operation", id, "failed"],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { outcome: "failed" as const, limit: 50, ...(pageParam !== undefined && { cursor: pageParam }) };
+      return answer(client.GET("/operations/{operationId}/items", { params: { ...at(id), query }, signal }));
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.cursor ?? undefined,
+  });
+
+export async function cancelOperation(id: string, key: string): Promise<void> {
+  const params = { ...at(id), header: { "Idempotency-Key": key } };
+  const now = await answer(client.POST("/operations/{operationId}/cancel", { params, body: {} }));
+  queries.setQueryData(operationQuestion(id).queryKey, now);
+}

@@ -1,0 +1,67 @@
+import { Button } from "@mantine/core";
+import { lazy, Suspense, useState } from "react";
+import type { OperationAction, Target } from "../../api/operations.ts";
+import { withTexts } from "../../messages/index.ts";
+import { operationsTexts } from "../../messages/operations.ts";
+import type { Selection } from "./selection.ts";
+
+const Bulk = lazy(() => withTexts(import("./Bulk.tsx")));
+
+const actions = ["retry", "cancel", "suspend", "resume", "delete"] as const;
+
+/** What can be done to the executions that are selected. */
+export function SelectionBar({
+  selection,
+  query,
+  selectAll,
+  clear,
+}: {
+  selection: Selection;
+  query: () => Record<string, string[]>;
+  selectAll: () => void;
+  clear: () => void;
+}) {
+  const texts = operationsTexts();
+  const [asked, setAsked] = useState<{ action: OperationAction; target: Target }>();
+  if (!selection.all && selection.ids.length === 0) {
+    return null;
+  }
+  return (
+    <section className="selection" aria-label={texts.label}>
+      <strong role="status">{selection.all ? texts.all : texts.selected(selection.ids.length)}</strong>
+      {!selection.all && (
+        <Button variant="subtle" onClick={selectAll}>
+          {texts.selectAll}
+        </Button>
+      )}
+      {actions.map((action) => (
+        <Button
+          key={action}
+          variant="default"
+          onClick={() => setAsked({ action, target: selection.all ? { query: query() } : { ids: selection.ids } })}
+        >
+          {texts.actions[action]}
+        </Button>
+      ))}
+      <Button variant="subtle" onClick={clear}>
+        {texts.none}
+      </Button>
+      <Suspense>
+        {asked && <Bulk action={asked.action} target={asked.target} close={() => setAsked(undefined)} />}
+      </Suspense>
+    </section>
+  );
+}
+
+/** Repeats all executions in a group of failures. */
+export function RetryGroup({ query }: { query: () => Record<string, string[]> }) {
+  const [target, setTarget] = useState<Target>();
+  return (
+    <>
+      <Button variant="default" size="compact-sm" onClick={() => setTarget({ query: query() })}>
+        {operationsTexts().retryThese}
+      </Button>
+      <Suspense>{target && <Bulk action="retry" target={target} close={() => setTarget(undefined)} />}</Suspense>
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+import { Button } from "@mantine/core";
+import { IconBan } from "@tabler/icons-react";
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMay } from "../api/me.ts";
+import {
+  cancelOperation,
+  failedItemsQuestion,
+  isUnderWay,
+  operationQuestion,
+  type Operation,
+} from "../api/operations.ts";
+import { formatNumber } from "../messages/format.ts";
+import { t } from "../messages/index.ts";
+import { operationsTexts } from "../messages/operations.ts";
+import { shortId } from "../parts/Copy.tsx";
+import { Failure } from "../parts/Notice.tsx";
+import { Page } from "../parts/Page.tsx";
+import { When } from "../parts/Time.tsx";
+import { Waiting } from "../parts/Waiting.tsx";
+
+const route = getRouteApi("/operations/$id");
+
+/** An action on many executions: how far it is, and what failed. */
+export default function OperationPage() {
+  const { id } = route.useParams();
+  const texts = operationsTexts();
+  const asked = useQuery(operationQuestion(id));
+  const may = useMay();
+  const [key] = useState(() => crypto.randomUUID());
+  const stop = useMutation({ mutationFn: () => cancelOperation(id, key) });
+  const operation = asked.data;
+  const underWay = operation !== undefined && isUnderWay(operation);
+  return (
+    <Page
+      title={operation ? texts.titles[operation.action] : t().nav.executions}
+      actions={
+        underWay &&
+        may("executions:manage") && (
+          <Button
+            variant="default"
+            title={texts.stopHelp}
+            leftSection={<IconBan aria-hidden size={14} />}
+            loading={stop.isPending}
+            onClick={() => stop.mutate()}
+          >
+            {texts.stop}
+          </Button>
+        )
+      }
+    >
+      {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
+      {stop.error && <Failure error={stop.error} />}
+      {asked.isLoading && <Waiting />}
+      {operation && <State operation={operation} />}
+      {operation && operation.failed > 0 && <Failures operation={operation} />}
+      <p>
+        <Link to="/executions" search={{}}>
+          {texts.back}
+        </Link>
+      </p>
+    </Page>
+  );
+}
+
+function State({ operation }: { operation: Operation }) {
+  const texts = operationsTexts();
+  const { total, pending } = operation;
+  const done = total - pending;
+  return (
+    <>
+      <p className="row">
+        <strong role="status">{texts.statuses[operation.status]}</strong>
+        <When at={operation.created_at} />
+        {operation.started_by?.name !== undefined && (
+          <span className="meta">{texts.by(operation.started_by.name)}</span>
+        )}
+      </p>
+      <span
+        className="progress progress-large"
+        role="progressbar"
+        aria-label={texts.progress}
+        aria-valuemin={0}
+        aria-valuemax={total}
+        aria-valuenow={done}
+        aria-valuetext={texts.of(done, total)}
+      >
+        <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden>
+          <rect className="fill-finished" width={(done / Math.max(1, total)) * 100} height={1} />
+        </svg>
+      </span>
+      <p>{texts.of(done, total)}</p>
+      <dl className="facts">
+        {(["pending", "succeeded", "skipped", "failed"] as const).map((name) => (
+          <div key={name} className="row">
+            <dt>{texts.counts[name]}</dt>
+            <dd className="number">{formatNumber(operation[name])}</dd>
+          </div>
+        ))}
+      </dl>
+      {operation.error && <p className="complaint">{operation.error.detail}</p>}
+    </>
+  );
+}
+
+/** The executions that it could not act on: the first of them while it is under way, then all. */
+function Failures({ operation }: { operation: Operation }) {
+  const texts = operationsTexts();
+  const asked = useInfiniteQuery({ ...failedItemsQuestion(operation.id), enabled: !isUnderWay(operation) });
+  const items = asked.data?.pages.flatMap((page) => page.data) ?? operation.failures ?? [];
+  return (
+    <section>
+      <h2>{texts.failures}</h2>
+      {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
+      <table className="list" aria-label={texts.failures}>
+        <thead>
+          <tr>
+            <th scope="col">{texts.execution}</th>
+            <th scope="col">{texts.why}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((item) => (
+            <tr key={item.execution_id}>
+              <td>
+                <Link to="/executions/$id" params={{ id: item.execution_id }}>
+                  {shortId(item.execution_id)}
+                </Link>
+              </td>
+              <td>{item.error?.detail}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {asked.hasNextPage && (
+        <div className="below">
+          <Button variant="default" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>
+            {t().more}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
