@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { OperationAction, Target } from "../../api/operations.ts";
-import { withTexts } from "../../messages/index.ts";
+import { later } from "../later.tsx";
 import { operationsTexts } from "../../messages/operations.ts";
 import type { Selection } from "./selection.ts";
 
-const Bulk = lazy(() => withTexts(import("./Bulk.tsx")));
+const Bulk = later(() => import("./Bulk.tsx"));
 
 const actions = ["retry", "cancel", "suspend", "resume", "delete"] as const;
 
