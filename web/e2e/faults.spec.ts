@@ -16,6 +16,7 @@ interface Made {
   execution: string;
   batch: string;
   group: string;
+  operation: string;
 }
 let made: Made;
 
@@ -29,7 +30,10 @@ test.beforeAll(async ({ shared: { admin } }) => {
   const id = await admin.admit(person, [{ role: "admin" }]);
   const group = await admin.call<{ id: string }>("POST", "/groups", { name: `Spoiled ${process.pid}` });
   const execution = await run(admin, workflow);
-  made = { person, workflow: workflow.name, execution, batch: batch.id, group: group.id, id };
+  const operation = await admin.call<{ id: string }>("POST", "/operations", { action: "retry", ids: [execution] });
+  const status = async () => (await admin.call<{ status: string }>("GET", `/operations/${operation.id}`)).status;
+  await expect.poll(status).toBe("completed");
+  made = { person, workflow: workflow.name, execution, batch: batch.id, group: group.id, operation: operation.id, id };
 });
 
 interface Row {
@@ -52,6 +56,14 @@ const pages: Record<string, Row> = {
   "/executions/$id?tab=graph": {
     address: () => `/executions/${made.execution}?tab=graph&view=outline`,
     shows: (page) => page.getByRole("tree").getByText("refuse"),
+  },
+  "/executions/$id?tab=events": {
+    address: () => `/executions/${made.execution}?tab=events`,
+    shows: (page) => page.getByRole("list", { name: "What has happened" }).getByText("has failed").first(),
+  },
+  "/operations/$id": {
+    address: () => `/operations/${made.operation}`,
+    shows: (page) => page.getByText("1 of 1 execution"),
   },
   "/workflows": {
     address: () => `/workflows?namespace=${made.workflow.split("/")[0]}`,

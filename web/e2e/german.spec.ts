@@ -13,6 +13,7 @@ test("the whole UI in German, dark and without motion asks no other server, and 
   const execution = await run(admin, workflow);
   const path = `/workflows/${workflow.id}/batch?wait=30s`;
   const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 1 }] });
+  const operation = await admin.call<{ id: string }>("POST", "/operations", { action: "retry", ids: [execution] });
   const person = someone("Käthe Paulus");
   const id = await admin.admit(person, [{ role: "admin" }]);
   await signIn(person);
@@ -27,6 +28,9 @@ test("the whole UI in German, dark and without motion asks no other server, and 
     ["overview", "/", "Übersicht"],
     ["executions", "/executions", "Ausführungen"],
     ["execution", `/executions/${execution}`, /^Ausführung/],
+    ["events", `/executions/${execution}?tab=events`, /^Ausführung/],
+    ["causes", "/executions?group=cause", "Ausführungen"],
+    ["operation", `/operations/${operation.id}`, "Ausführungen wiederholen"],
     ["workflows", "/workflows", "Workflows"],
     ["definition", `/workflows/${workflow.name}?tab=definition`, workflow.name],
     ["run", `/workflows/${workflow.name}?tab=run`, workflow.name],

@@ -45,6 +45,17 @@ test("a failed execution says why, shows the failing task, and is repeated with 
   await expect(page.getByText(failed, { exact: true })).toBeVisible();
   await inspect("execution-about");
 
+  await hand.follow("Events");
+  const events = page.getByRole("list", { name: "What has happened" }).getByRole("listitem");
+  await expect(events).toHaveCount(4);
+  await expect(events.last()).toContainText("refuse has failed · Too dear.");
+  await page.getByLabel("Show", { exact: true }).selectOption("failed tasks");
+  await expect(events).toHaveCount(1);
+  await expect(page).toHaveURL(/type=failed/);
+  await inspect("execution-events");
+  await hand.follow("refuse");
+  await expect(inspector.getByRole("heading", { name: "refuse" })).toBeVisible();
+
   await hand.press("Retry");
   await hand.fill("Input", "[");
   await expect(page.getByText("This is not JSON")).toBeVisible();

@@ -86,6 +86,27 @@ test("failures are grouped by cause, and a group leads to what is in it", async 
   await expect(rows(page)).toHaveCount(3);
   await expect(page).toHaveURL(/failure:/);
   await expect(rows(page).first()).toContainText("Order 4711 is late.");
+  // A viewer may look, and act on nothing.
+  await expect(page.getByRole("checkbox")).toHaveCount(0);
+
+  // From an execution to its neighbours in the list, and back to the list.
+  const listed = page.url();
+  const ids = await list(page)
+    .locator("[data-row]")
+    .evaluateAll((links) => links.map((link) => link.getAttribute("data-row")));
+  await page.keyboard.press("j");
+  await expect(list(page).locator(`[data-row="${ids[0]}"]`)).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(`/executions/${ids[0]}`);
+  await expect(page.getByRole("link", { name: "Previous in the list" })).toHaveCount(0);
+  await hand.follow("Next in the list");
+  await expect(page).toHaveURL(`/executions/${ids[1]}`);
+  await page.keyboard.press("]");
+  await expect(page).toHaveURL(`/executions/${ids[2]}`);
+  await page.keyboard.press("[");
+  await expect(page).toHaveURL(`/executions/${ids[1]}`);
+  await page.goBack();
+  await expect(page).toHaveURL(listed);
 });
 
 test("columns and views are kept, and the filter is suggested", async ({

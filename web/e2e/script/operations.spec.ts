@@ -11,6 +11,7 @@ test("a person cancels all executions that match a filter, and sees what became 
   admin,
   signIn,
   hand,
+  watch,
   inspect,
 }) => {
   test.setTimeout(total > 1000 ? 900_000 : 90_000);
@@ -39,11 +40,16 @@ test("a person cancels all executions that match a filter, and sees what became 
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText(total > 10_000 ? "at least 10,000 executions" : `cancel ${count} executions`);
   const typed = String(Math.min(total, 10_000));
-  await hand.fill(`Type ${typed} to go on`, "7");
+  await hand.fill(`Type ${typed} to continue`, "7");
   await hand.press("Cancel executions");
   await expect(dialog).toContainText(`This is not ${typed}.`);
   await inspect("operation-asked");
-  await hand.fill(`Type ${typed} to go on`, typed);
+  await hand.fill(`Type ${typed} to continue`, typed);
+  // A server that is gone for a moment takes nothing away.
+  await page.route("**/api/v1/operations", (route) => route.abort(), { times: 1 });
+  await hand.press("Cancel executions");
+  await expect(dialog.getByRole("alert")).toContainText("The server cannot be reached.");
+  expect(watch.take().filter((line) => !line.startsWith("a request that failed: "))).toEqual([]);
   await hand.press("Cancel executions");
   await expect(page).toHaveURL(/\/operations\//);
   await expect(page.getByRole("status").filter({ hasText: "completed" })).toBeVisible({ timeout: total * 50 + 30_000 });
@@ -52,4 +58,41 @@ test("a person cancels all executions that match a filter, and sees what became 
   await hand.follow("To the executions");
   await page.goto(`/executions/${other}`);
   await expect(page.getByRole("button", { name: "Suspend" })).toBeVisible(); // it does not match, and still waits
+});
+
+test("a group of failures is retried with a later version, and what could not be is listed", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const refused = { type: "https://example.com/refused", status: 422, title: "Refused" };
+  const workflow = await apply(admin, [{ refuse: { raise: { error: refused } } }]);
+  for (const input of [{ name: "Ada" }, { n: 1 }, { n: 2 }]) {
+    await run(admin, workflow, input);
+  }
+  const [namespace, name] = workflow.name.split("/");
+  const schema = { type: "object", required: ["name"], properties: { name: { type: "string" } } };
+  await admin.call("POST", "/workflows", {
+    document: { dsl: "1.0.3", namespace, name, version: "1.1.0" },
+    input: { schema: { format: "json", document: schema } },
+    do: [{ greet: { set: { greeting: "${ .name }" } } }],
+  });
+  const person = someone("Alan Turing");
+  await admin.admit(person, [{ role: "operator" }]);
+  await signIn(person);
+  await page.goto(`/executions?filter=workflow:${workflow.name}&group=cause`);
+  await hand.press("Retry these");
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("This would retry 3 executions.");
+  await dialog.getByLabel("Version").selectOption("the one that is published now");
+  await inspect("operation-retry");
+  await hand.press("Retry executions");
+  await expect(page.getByRole("status").filter({ hasText: "completed" })).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole("table", { name: "What failed" }).locator("tbody tr")).toHaveCount(2);
+  await inspect("operation-failures");
+  await hand.follow("To the executions");
+  await page.goto(`/executions?filter=workflow:${workflow.name}+state:finished`);
+  await expect(page.locator("[data-row]")).toHaveCount(1);
 });

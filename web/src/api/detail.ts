@@ -179,15 +179,15 @@ export const logQuestion = (id: string, filter: LogFilter) =>
     refetchOnWindowFocus: false,
   });
 
-/** How many relatives a page names. */
-const relatives = 20;
+/** How many related executions a page names. */
+const mostRelated = 20;
 
 /** Executions that have something to do with another one, the oldest first, and whether there are more. */
 const related = (id: string, kind: string, query: Record<string, string>) =>
   queryOptions({
     queryKey: [environment(), "execution", id, kind],
     queryFn: async ({ signal }) => {
-      const asked = { ...query, sort: "created", limit: relatives };
+      const asked = { ...query, sort: "created", limit: mostRelated };
       const found = await answer(client.GET("/executions", { params: { query: asked as never }, signal }));
       return { list: found.data, more: found.cursor !== null };
     },

@@ -36,10 +36,19 @@ export const previewQuestion = (action: OperationAction, target: Target) =>
     refetchOnWindowFocus: false,
   });
 
+/** Which version retries run: the one of before, or the one that is published now. */
+export type Version = NonNullable<Schemas["OperationBody"]["version"]>;
+
 /** Starts an operation: its id. */
-export async function startOperation(action: OperationAction, target: Target, key: string): Promise<string> {
+export async function startOperation(
+  action: OperationAction,
+  target: Target,
+  version: Version,
+  key: string,
+): Promise<string> {
   const params = { header: { "Idempotency-Key": key } };
-  return ((await answer(client.POST("/operations", { params, body: bodyOf(action, target) }))) as Operation).id;
+  const body = { ...bodyOf(action, target), ...(action === "retry" && { version }) };
+  return ((await answer(client.POST("/operations", { params, body }))) as Operation).id;
 }
 
 const at = (id: string) => ({ path: { operationId: id } });

@@ -58,8 +58,9 @@ function wire() {
   return { sources, waits, see, wiring };
 }
 
-function start() {
+function start(seen = true) {
   const wired = wire();
+  wired.see(seen);
   const changes: Change[] = [];
   const stream = follow(["execution:1", "batch:2"], (change) => changes.push(change), wired.wiring);
   return { ...wired, changes, stream };
@@ -116,7 +117,7 @@ test("a server that stops is asked again", () => {
   expect(waits).toEqual([]);
 });
 
-test("a page that nobody sees lets go of its connection, and has it again when it is seen", () => {
+test("a page that is not seen lets go of its connection, and has it again when it is seen", () => {
   const { sources, waits, see } = start();
   see(false);
   expect(waits.at(-1)?.wait).toBe(30_000);
@@ -130,21 +131,28 @@ test("a page that nobody sees lets go of its connection, and has it again when i
   expect(sources).toHaveLength(2);
 });
 
-test("an execution is followed on after the last number, and the page is told when it has to ask", () => {
+test("a page that is opened in the background has a connection when it is seen", () => {
+  const { sources, see } = start(false);
+  expect(sources).toEqual([]);
+  see(true);
+  expect(sources).toHaveLength(1);
+});
+
+test("an execution is followed from the last number, and the page learns when it has to ask", () => {
   const { sources, waits, wiring } = wire();
-  const told: unknown[] = [];
+  const changes: unknown[] = [];
   const health: boolean[] = [];
   followExecution(
     "7",
     4,
-    (one) => told.push(one),
+    (one) => changes.push(one),
     (good) => health.push(good),
     wiring,
   );
   expect(sources[0]?.address).toBe("/api/v1/executions/7/events?environment=live&after=4");
   sources[0]?.send("task.started", '{"seq":5}');
   sources[0]?.send("gap", '{"from":6,"to":8}');
-  expect(told).toEqual([{ task: { seq: 5 } }, { gap: { from: 6, to: 8 } }]);
+  expect(changes).toEqual([{ task: { seq: 5 } }, { gap: { from: 6, to: 8 } }]);
   for (let failures = 0; failures < 4; failures++) {
     sources.at(-1)?.break(2);
     waits.at(-1)?.next();

@@ -73,13 +73,14 @@ interface Wish {
   address: () => string;
   types: readonly string[];
   tell: (type: string, data: string) => void;
-  /** Told when the stream is not to be relied on any more, and when it is again. */
+  /** Called when the stream is not to be relied on any more, and when it is again. */
   health?: ((good: boolean) => void) | undefined;
 }
 
 /**
- * Keeps one connection open. One that breaks is opened again: by the browser, and after an answer with an error by this
- * function, later each time. A page that nobody sees has none. After the last event of a stream it stays closed.
+ * Keeps one connection open while the page is seen, and for a while after it. One that breaks is opened again: by the
+ * browser, and after an answer with an error by this function, later each time. After the last event of a stream it
+ * stays closed.
  */
 function connect({ address, types, tell, health }: Wish, wiring: Wiring): Stream {
   let source: Source | undefined;
@@ -133,7 +134,7 @@ function connect({ address, types, tell, health }: Wish, wiring: Wiring): Stream
       } // else the browser tries again
     });
   };
-  const stop = wiring.onSight(() => {
+  const look = () => {
     if (over) {
       return;
     }
@@ -143,8 +144,9 @@ function connect({ address, types, tell, health }: Wish, wiring: Wiring): Stream
     } else if (source === undefined) {
       open();
     }
-  });
-  open();
+  };
+  const stop = wiring.onSight(look);
+  look();
   return {
     close() {
       over = true;
@@ -174,7 +176,7 @@ export function follow(topics: readonly string[], tell: (change: Change) => void
   );
 }
 
-/** What is told of an execution that is followed. */
+/** What a stream says of an execution and its tasks. */
 export interface Told {
   execution?: Schemas["Execution"];
   task?: TaskEvent;

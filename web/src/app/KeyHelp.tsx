@@ -24,7 +24,10 @@ export default function KeyHelp({ close }: { close: () => void }) {
   const lists: [string, string][] = [
     ["j k", texts.move],
     ["Enter", texts.open],
+    ["x", texts.select],
+    ["Shift X", texts.selectTo],
     ["r", texts.refresh],
+    ["[ ]", texts.neighbours],
   ];
   return (
     <Dialog title={texts.title} close={close}>

@@ -48,7 +48,7 @@ export const execution = {
     name: "Was geschehen ist",
     type: "Zeigen",
     all: "alle Ereignisse",
-    types: { started: "Anfänge von Tasks", ended: "Enden von Tasks", failed: "fehlgeschlagene Tasks" },
+    types: { started: "Anfänge von Aufgaben", ended: "Enden von Aufgaben", failed: "fehlgeschlagene Aufgaben" },
     phases: {
       pending: "hat begonnen",
       running: "hat begonnen",

@@ -18,7 +18,7 @@ export const executions = {
   chooseColumns: "Spalten",
   usualColumns: "Die üblichen Spalten",
   views: "Ansichten",
-  noViews: "Sie haben noch keine Ansicht benannt.",
+  noViews: "Du hast noch keine Ansicht benannt.",
   viewName: "Name dieser Ansicht",
   viewHelp: "Sie enthält den Filter. Eine Ansicht gleichen Namens wird ersetzt.",
   saveView: "Ansicht behalten",

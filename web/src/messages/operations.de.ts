@@ -26,11 +26,10 @@ export const operations = {
     delete: "Ausführungen löschen",
   },
   helps: {
-    cancel: "Sie enden jetzt und endgültig. Was ihre Tasks anderswo getan haben, bleibt getan.",
-    retry:
-      "Jede wird von einer neuen Ausführung mit gleicher Eingabe und Version wiederholt. Die alten bleiben, wie sie sind.",
+    cancel: "Sie enden jetzt und endgültig. Was ihre Aufgaben anderswo getan haben, bleibt getan.",
+    retry: "Jede wird von einer neuen Ausführung mit gleicher Eingabe wiederholt. Die alten bleiben, wie sie sind.",
     suspend: "Sie beginnen nichts Neues, bis sie fortgesetzt werden.",
-    resume: "Sie gehen dort weiter, wo sie angehalten wurden.",
+    resume: "Sie machen dort weiter, wo sie angehalten wurden.",
     delete: "Sie werden mit allem gelöscht, was zu ihnen gehört. Das lässt sich nicht rückgängig machen.",
   },
   counting: "Wird gezählt",
@@ -44,6 +43,8 @@ export const operations = {
   count: executions,
   atLeast: (n: number) => `mindestens ${executions(n)}`,
   nothing: "Mit keiner von ihnen geht das.",
+  version: "Version",
+  versions: { same: "die, die jede hatte", published: "die jetzt veröffentlichte" },
   type: (n: number) => `Zum Fortfahren ${n} eingeben`,
   wrongCount: (n: number) => `Das ist nicht ${n}.`,
   statuses: {

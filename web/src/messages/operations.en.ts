@@ -21,7 +21,7 @@ export const operations = {
   },
   helps: {
     cancel: "They end now and for good. What their tasks have done elsewhere stays done.",
-    retry: "Each is repeated by a new execution with the same input and version. The old ones stay as they are.",
+    retry: "Each is repeated by a new execution with the same input. The old ones stay as they are.",
     suspend: "They start nothing new until they are resumed.",
     resume: "They continue where they were suspended.",
     delete: "They are deleted with everything that belongs to them. This cannot be undone.",
@@ -37,7 +37,9 @@ export const operations = {
   count: executions,
   atLeast: (n: number) => `at least ${executions(n)}`,
   nothing: "None of them can be acted on in this way.",
-  type: (n: number) => `Type ${n} to go on`,
+  version: "Version",
+  versions: { same: "the one that each has run", published: "the one that is published now" },
+  type: (n: number) => `Type ${n} to continue`,
   wrongCount: (n: number) => `This is not ${n}.`,
   statuses: {
     selecting: "looking for executions",

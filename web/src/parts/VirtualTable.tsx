@@ -1,6 +1,7 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useFocusAgain } from "./rows.ts";
 import { Fragment, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { rowHeight } from "./density.ts";
+import { useFocusAgain } from "./rows.ts";
 
 /** What a row of the table must have on its element. */
 export interface RowPlace {
@@ -8,8 +9,6 @@ export interface RowPlace {
   "data-index": number;
   "aria-rowindex": number;
 }
-
-const rowHeight = 33;
 
 /**
  * A table of which only the rows in sight are in the page, however many there are. The row that has the focus stays. The
@@ -43,7 +42,7 @@ export function VirtualTable<T extends { id: string }>({
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => rowHeight,
+    estimateSize: () => rowHeight() + 1, // with the line below it
     overscan: 8,
     scrollMargin: margin,
     getItemKey: (index) => rows[index]?.id ?? index,

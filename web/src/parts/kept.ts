@@ -1,7 +1,7 @@
 import { useRouterState } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
 
-/** Where something is kept for an entry of the history of this tab: it is there after going back and reloading. */
+/** Where something is kept for an entry of the history of this tab: going back and reloading bring it again. */
 export function usePlace(name: string): string {
   // oxlint-disable-next-line no-underscore-dangle
   const key = useRouterState({ select: (state) => state.location.state.__TSR_key ?? "" });

@@ -16,11 +16,13 @@ export function countNew(known: readonly ListRow[], newest: readonly ListRow[]):
 
 const links = () => [...document.querySelectorAll<HTMLElement>("[data-row]")];
 const find = (id: string | null) => links().find((link) => link.dataset["row"] === id);
+/** Gives a row the focus, if it is in the page. */
+export const focusRow = (id: string | null): void => find(id)?.focus();
 /** Where the rows begin that are not behind the bar at the top. */
 const underTheBar = 56;
 
 const placeOfRow = () => `chargehand-row:${location.pathname}${location.search}`;
-/** The same of the entry of the history: a person who comes back to it goes on where she was. */
+/** The same of the entry of the history: a person who comes back to it continues there. */
 const placeOfFocus = () =>
   `chargehand-focus:${String((history.state as Record<string, unknown> | null)?.["__TSR_key"])}`;
 

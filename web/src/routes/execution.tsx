@@ -9,7 +9,7 @@ import { Actions } from "../parts/execution/Actions.tsx";
 import { tabs, type Address, type Go } from "../parts/execution/address.ts";
 import { useLive, type Fact } from "../parts/execution/live.ts";
 import { LogView } from "../parts/execution/LogView.tsx";
-import { About, Files, InputOutput, Relatives } from "../parts/execution/Tabs.tsx";
+import { About, Files, InputOutput, Related } from "../parts/execution/Tabs.tsx";
 import { Neighbours } from "../parts/execution/Neighbours.tsx";
 import { Timeline } from "../parts/execution/Timeline.tsx";
 import { Failure } from "../parts/Notice.tsx";
@@ -42,7 +42,6 @@ export default function Execution() {
   return (
     <Page
       title={executionTexts().title(shortId(id))}
-
       actions={
         <>
           <Neighbours key={id} id={id} />
@@ -80,7 +79,7 @@ function Head({ execution }: { execution: Row }) {
           <Copy text={execution.id} what={t().list.id} />
         </span>
         <span className="meta">{t().causes[execution.cause.kind]}</span>
-        <Relatives execution={execution} />
+        <Related execution={execution} />
       </div>
       {error && (
         <div className="alert">

@@ -25,7 +25,7 @@ import { complain, parse, toQuery, type Query } from "../parts/filter.ts";
 import { List, useListing, type Listing } from "../parts/List.tsx";
 import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
-import { useRows } from "../parts/rows.ts";
+import { focusRow, useRows } from "../parts/rows.ts";
 import { VirtualTable } from "../parts/VirtualTable.tsx";
 import "../styles/executions.css";
 
@@ -134,7 +134,18 @@ function Table({
     </td>
   );
   return (
-    <>
+    <div className="selectable">
+      {manages && (
+        <SelectionBar
+          selection={selection}
+          query={query}
+          selectAll={selectAll}
+          clear={() => {
+            clear();
+            focusRow(current);
+          }}
+        />
+      )}
       <VirtualTable
         rows={rows}
         label={t().nav.executions}
@@ -171,8 +182,7 @@ function Table({
           />
         )}
       </VirtualTable>
-      {manages && <SelectionBar selection={selection} query={query} selectAll={selectAll} clear={clear} />}
-    </>
+    </div>
   );
 }
 

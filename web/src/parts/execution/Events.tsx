@@ -6,6 +6,7 @@ import type { Execution } from "../../api/executions.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { formatExact, formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
+import { rowHeight } from "../density.ts";
 import { Empty } from "../Notice.tsx";
 import { stateOf } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
@@ -13,8 +14,6 @@ import { When } from "../Time.tsx";
 import { factTypes, type Address, type FactType, type Go } from "./address.ts";
 import { mostFacts, type Fact } from "./live.ts";
 import { stateOfTask } from "./model.ts";
-
-const rowHeight = 32;
 
 function fits(fact: Fact, type: FactType | undefined): boolean {
   if (type === undefined || !("task" in fact)) {
@@ -79,7 +78,7 @@ function Facts({ facts, execution }: { facts: readonly Fact[]; execution: Execut
   const virtual = useVirtualizer({
     count: facts.length,
     getScrollElement: () => pane.current,
-    estimateSize: () => rowHeight,
+    estimateSize: rowHeight,
     overscan: 8,
   });
   return (

@@ -140,7 +140,7 @@ const link = (id: string) => (
 );
 
 /** Links to the execution that this one repeats, to those that repeat it, and to those that it has started. */
-export function Relatives({ execution }: { execution: Execution }) {
+export function Related({ execution }: { execution: Execution }) {
   const texts = executionTexts();
   const final = isFinal(stateOf(execution));
   const retries = useQuery({ ...retriesQuestion(execution), enabled: final }).data;

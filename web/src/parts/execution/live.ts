@@ -16,6 +16,8 @@ export const mostFacts = 20_000;
 /** What is shown changes four times a second at most, and the server is asked once a second at most. */
 const drawn = 250;
 const asked = 1000;
+/** How often everything is asked for while there is no stream, and the page is seen. */
+const polled = 5000;
 
 /**
  * Follows an execution while it runs: its row and its tasks come by one stream, and what is drawn of the tasks is asked
@@ -43,6 +45,11 @@ export function useLive(id: string, execution: Execution | undefined, whole: boo
         asking = undefined;
         void queries.invalidateQueries({ queryKey: below, predicate: ({ queryKey }) => queryKey.length > 3 });
       }, asked);
+    };
+    const askAll = () => {
+      if (document.visibilityState === "visible") {
+        void queries.invalidateQueries({ queryKey: below });
+      }
     };
     const keep = (fact: Fact) => {
       found.push(fact);
@@ -79,7 +86,7 @@ export function useLive(id: string, execution: Execution | undefined, whole: boo
         },
         (good) => {
           clearInterval(polling);
-          polling = good ? undefined : setInterval(() => void queries.invalidateQueries({ queryKey: below }), 5000);
+          polling = good ? undefined : setInterval(askAll, polled);
         },
       );
     };

@@ -1,8 +1,8 @@
-import { Button, TextInput } from "@mantine/core";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { previewQuestion, startOperation, type OperationAction, type Target } from "../../api/operations.ts";
+import { previewQuestion, startOperation, type OperationAction, type Target, type Version } from "../../api/operations.ts";
 import { operationsTexts } from "../../messages/operations.ts";
 import { t } from "../../messages/index.ts";
 import { Dialog } from "../Dialog.tsx";
@@ -25,10 +25,11 @@ export default function Bulk({
   const navigate = useNavigate();
   const preview = useQuery(previewQuestion(action, target));
   const [key] = useState(() => crypto.randomUUID());
+  const [version, setVersion] = useState<Version>("same");
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState(false);
   const start = useMutation({
-    mutationFn: () => startOperation(action, target, key),
+    mutationFn: () => startOperation(action, target, version, key),
     onSuccess: (id) => {
       close();
       void navigate({ to: "/operations/$id", params: { id } });
@@ -57,6 +58,14 @@ export default function Bulk({
         </p>
         <p className="meta">{texts.helps[action]}</p>
         {preview.error && <Failure error={preview.error} retry={() => void preview.refetch()} />}
+        {action === "retry" && count > 0 && (
+          <NativeSelect
+            label={texts.version}
+            value={version}
+            onChange={(event) => setVersion(event.currentTarget.value === "published" ? "published" : "same")}
+            data={(["same", "published"] as const).map((value) => ({ value, label: texts.versions[value] }))}
+          />
+        )}
         {count > many && (
           <TextInput
             label={texts.type(count)}

@@ -9,7 +9,10 @@ const Bulk = later(() => import("./Bulk.tsx"));
 
 const actions = ["retry", "cancel", "suspend", "resume", "delete"] as const;
 
-/** What can be done to the executions that are selected. */
+/**
+ * What can be done to the executions that are selected. It is drawn below the rows and is before them in the page, where
+ * the keyboard is there after a few steps, however many rows follow.
+ */
 export function SelectionBar({
   selection,
   query,
@@ -29,11 +32,9 @@ export function SelectionBar({
   return (
     <section className="selection" aria-label={texts.label}>
       <strong role="status">{selection.all ? texts.all : texts.selected(selection.ids.length)}</strong>
-      {!selection.all && (
-        <Button variant="subtle" onClick={selectAll}>
-          {texts.selectAll}
-        </Button>
-      )}
+      <Button variant="subtle" aria-pressed={selection.all} onClick={selection.all ? clear : selectAll}>
+        {texts.selectAll}
+      </Button>
       {actions.map((action) => (
         <Button
           key={action}

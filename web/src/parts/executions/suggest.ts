@@ -5,7 +5,7 @@ import { states } from "../state.ts";
 /** Values that are known of a key, beside those that it always has. */
 export type Known = Partial<Record<Key, readonly string[]>>;
 
-/** A text that may stand in the place of what is typed. */
+/** A text that may replace what is typed. */
 export interface Suggestion {
   /** The whole term, with its key. */
   term: string;
