@@ -151,7 +151,7 @@ function Table({
         label={t().nav.executions}
         columns={columns.length + (manages ? 1 : 0)}
         head={
-          <tr>
+          <tr aria-rowindex={1}>
             {manages && (
               <td className="at-check">
                 <span className="unseen">{operationsTexts().label}</span>

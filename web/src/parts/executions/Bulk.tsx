@@ -2,7 +2,13 @@ import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { previewQuestion, startOperation, type OperationAction, type Target, type Version } from "../../api/operations.ts";
+import {
+  previewQuestion,
+  startOperation,
+  type OperationAction,
+  type Target,
+  type Version,
+} from "../../api/operations.ts";
 import { operationsTexts } from "../../messages/operations.ts";
 import { t } from "../../messages/index.ts";
 import { Dialog } from "../Dialog.tsx";
