@@ -128,8 +128,19 @@ test("columns and views are kept, and the filter is suggested", async ({
   await inspect("executions-columns");
   await page.getByRole("checkbox", { name: "Labels" }).press("Space");
   await expect(list(page).getByRole("columnheader", { name: "Labels" })).toBeVisible();
+  for (const name of ["Error code", "Batch", "Item"]) {
+    await page.getByRole("checkbox", { name }).press("Space");
+    await expect(list(page).getByRole("columnheader", { name })).toBeVisible();
+  }
   await page.keyboard.press("Escape");
   await expect(page.getByRole("button", { name: "Columns" })).toBeFocused();
+  // However many there are, each can be read.
+  const narrow = () =>
+    list(page)
+      .getByRole("columnheader")
+      .evaluateAll((all) => all.filter((head) => head.scrollWidth > head.clientWidth || head.clientWidth < 50).length);
+  await expect.poll(narrow).toBe(0);
+  await inspect("executions-all-columns");
 
   const filter = page.getByLabel("Filter", { exact: true });
   await filter.fill(`workflow:${workflow.name} label:`);

@@ -11,7 +11,7 @@ import { operationsTexts } from "../messages/operations.ts";
 import { rememberList } from "../parts/cameFrom.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { Columns } from "../parts/executions/Columns.tsx";
-import { chosenColumns, type Column } from "../parts/executions/columns.ts";
+import { chosenColumns, shares, type Column } from "../parts/executions/columns.ts";
 import { Count } from "../parts/executions/Count.tsx";
 import { Failures } from "../parts/executions/Failures.tsx";
 import { FilterBar } from "../parts/executions/FilterBar.tsx";
@@ -120,6 +120,7 @@ function Table({
   const { asked, rows, refresh } = listing;
   const { current, choose } = useRows(refresh);
   const manages = useMay()("executions:manage");
+  const widths = shares(columns, manages);
   const order = useMemo(() => rows.map((row) => row.id), [rows]);
   const { selection, has, toggle, selectAll, clear } = useSelection(order, manages);
   useEffect(() => rememberList({ address, ids: order }), [address, order]);
@@ -153,12 +154,12 @@ function Table({
         head={
           <tr aria-rowindex={1}>
             {manages && (
-              <td className="at-check">
+              <td className="at-check" style={{ width: widths[0] }}>
                 <span className="unseen">{operationsTexts().label}</span>
               </td>
             )}
-            {columns.map((column) => (
-              <th key={column} scope="col" className={`at-${column}`}>
+            {columns.map((column, at) => (
+              <th key={column} scope="col" className={`at-${column}`} style={{ width: widths.at(at - columns.length) }}>
                 {columnName(column)}
               </th>
             ))}

@@ -19,6 +19,7 @@ import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { When } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
+import "../styles/executions.css";
 
 const route = getRouteApi("/operations/$id");
 
@@ -69,7 +70,7 @@ function State({ operation }: { operation: Operation }) {
   const { total, pending } = operation;
   const done = total - pending;
   return (
-    <>
+    <div className="operation">
       <p className="row">
         <strong role="status">{texts.statuses[operation.status]}</strong>
         <When at={operation.created_at} />
@@ -91,7 +92,7 @@ function State({ operation }: { operation: Operation }) {
         </svg>
       </span>
       <p>{texts.of(done, total)}</p>
-      <dl className="facts">
+      <dl>
         {(["pending", "succeeded", "skipped", "failed"] as const).map((name) => (
           <div key={name} className="row">
             <dt>{texts.counts[name]}</dt>
@@ -100,7 +101,7 @@ function State({ operation }: { operation: Operation }) {
         ))}
       </dl>
       {operation.error && <p className="complaint">{operation.error.detail}</p>}
-    </>
+    </div>
   );
 }
 
@@ -110,7 +111,7 @@ function Failures({ operation }: { operation: Operation }) {
   const asked = useInfiniteQuery({ ...failedItemsQuestion(operation.id), enabled: !isUnderWay(operation) });
   const items = asked.data?.pages.flatMap((page) => page.data) ?? operation.failures ?? [];
   return (
-    <section>
+    <section className="operation-failures">
       <h2>{texts.failures}</h2>
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
       <table className="list" aria-label={texts.failures}>
