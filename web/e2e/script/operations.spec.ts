@@ -14,7 +14,7 @@ test("a person cancels all executions that match a filter, and sees what became 
   watch,
   inspect,
 }) => {
-  test.setTimeout(total > 1000 ? 900_000 : 90_000);
+  test.setTimeout(total > 1000 ? 900_000 : 180_000);
   const workflow = await apply(admin, [{ pause: { wait: { hours: 1 } } }]);
   const other = await run(admin, workflow, {}, "0s");
   for (const size of batches) {
