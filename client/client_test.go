@@ -106,7 +106,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 			return err
 		}, nil},
 		"a conflict": {problemAnswer(409, "state_conflict"), func(c *Client) error {
-			_, err := c.CancelExecution(t.Context(), "w", "e")
+			_, err := c.CancelExecution(t.Context(), "w", "e", "")
 			return err
 		}, nil},
 		"content that can be read once": {problemAnswer(503, "unavailable"), func(c *Client) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -98,9 +99,17 @@ func (c *Client) Failures(ctx context.Context, f ExecutionFilter, limit int) (*F
 func (f *ExecutionFilter) everywhere(q url.Values) url.Values {
 	f.add(q)
 	if f.Workflow != "" {
-		q.Set("workflow_id", f.Workflow)
+		q.Set(f.workflow())
 	}
 	return q
+}
+
+// workflow is the filter by the workflow, and its value.
+func (f *ExecutionFilter) workflow() (name, value string) {
+	if namespace, name, ok := strings.Cut(f.Workflow, "."); ok {
+		return "workflow", namespace + "/" + name
+	}
+	return "workflow_id", f.Workflow
 }
 
 // OverviewFilter says what an overview is of; zero fields stand for the defaults.

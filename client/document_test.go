@@ -142,6 +142,9 @@ func TestFieldsAreThoseOfTheAPI(t *testing.T) {
 		{"count", all["ExecutionCount"], &ExecutionCount{}},
 		{"failures", all["FailureGroups"], &FailureGroups{}},
 		{"overview", all["Overview"], &Overview{}},
+		{"operation", all["Operation"], &Operation{}},
+		{"page of items", all["OperationItemPage"], &Page[OperationItem]{}},
+		{"preview", all["OperationPreview"], &OperationPreview{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sample, err := json.Marshal(all.sample(test.schema))

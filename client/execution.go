@@ -213,10 +213,13 @@ func (f *ExecutionFilter) add(q url.Values) {
 	}
 }
 
-// CancelExecution ends an execution as cancelled.
-func (c *Client) CancelExecution(ctx context.Context, workflow, id string) (*Execution, error) {
+// CancelExecution ends an execution as cancelled. The reason, which may be empty, is shown in its error.
+func (c *Client) CancelExecution(ctx context.Context, workflow, id, reason string) (*Execution, error) {
+	body := struct {
+		Reason string `json:"reason,omitempty"`
+	}{reason}
 	var e Execution
-	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/cancel", idempotent: true, into: &e})
+	return &e, c.do(ctx, call{method: http.MethodPost, path: execution(workflow, id) + "/cancel", body: body, idempotent: true, into: &e})
 }
 
 // SuspendExecution keeps an execution from starting anything until it is resumed.

@@ -190,7 +190,7 @@ var metavariables = map[string]string{
 	"temporal-tls-cert-path": "FILE", "temporal-tls-key-path": "FILE", "temporal-tls-ca-path": "FILE",
 	"listen": "HOST:PORT", "debug-listen": "HOST:PORT", "temporal-address": "HOST:PORT", "connect-to": "HOST:PORT:HOST2:PORT2",
 	"oidc": "NAME=ISSUER", "oidc-client": "NAME=ID", "oidc-secret": "NAME=SECRET", "oidc-secret-file": "NAME=PATH", "oidc-title": "NAME=TEXT", "oidc-provision": "NAME=RULE,…",
-	"input": "JSON|@FILE|-", "file": "NAME=PATH", "files": "NAME=PATTERN", "version": "VERSION", "container-volume": "PATH[:ro]",
+	"input": "JSON|@FILE|-", "file": "NAME=PATH", "files": "NAME=PATTERN", "version": "VERSION", "workflow-version": "VERSION", "container-volume": "PATH[:ro]",
 	"batch": "BATCH", "root": "EXECUTION", "retry-of": "EXECUTION", "failure": "FAILURE", "label": "NAME:VALUE", "variable": "NAME=JSON", "delay": "DURATION",
 	"user": "USER", "group": "GROUP", "workflow": "WORKFLOW", "email": "EMAIL", "account": "ACCOUNT",
 }

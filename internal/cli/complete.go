@@ -58,7 +58,7 @@ func completeValues(cmd *cobra.Command) {
 		if len(names) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		if complete := completers[names[min(len(args), len(names)-1)]]; complete != nil && (len(args) < len(names) || strings.HasSuffix(cmd.Use, "…")) {
+		if complete := completers[names[min(len(args), len(names)-1)]]; complete != nil && (len(args) < len(names) || strings.HasSuffix(strings.TrimSuffix(cmd.Use, "]"), "…")) {
 			return completeWith(complete)(cmd, args, typed)
 		}
 		if words := localWords[names[min(len(args), len(names)-1)]]; words != nil && len(args) < len(names) {
@@ -74,7 +74,7 @@ func completeValues(cmd *cobra.Command) {
 type completer func(ctx context.Context, api *client.Client, args []string) ([]string, error)
 
 var completers = map[string]completer{
-	"WORKFLOW": completeWorkflows, "EXECUTION": completeExecutions, "BATCH": completeBatches, "VERSION": completeVersions,
+	"WORKFLOW": completeWorkflows, "EXECUTION": completeExecutions, "BATCH": completeBatches, "OPERATION": completeOperations, "VERSION": completeVersions,
 	"SECRET": completeSecrets, "KEY": completeKeys, "USER": completeUsers, "GROUP": completeGroups, "GRANT": completeGrants,
 }
 
@@ -169,6 +169,18 @@ func completeBatches(ctx context.Context, api *client.Client, _ []string) ([]str
 		err = nil
 	}
 	return words, err
+}
+
+func completeOperations(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListOperations(ctx, maxPage, "")
+	if err != nil {
+		return nil, err
+	}
+	words := make([]string, len(page.Data))
+	for i := range page.Data {
+		words[i] = page.Data[i].ID + "\t" + page.Data[i].Action + ", " + page.Data[i].Status
+	}
+	return words, nil
 }
 
 func completeVersions(ctx context.Context, api *client.Client, args []string) ([]string, error) {

@@ -18,8 +18,9 @@ const (
 	createdBeforeText = "only what was created before this time"
 )
 
-// filterFlags are the flags that say which executions are listed, counted or grouped.
-func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter) {
+// filterFlags are the flags that say which executions are listed, counted, grouped or acted on. version is the name of
+// the flag for the version of their workflow.
+func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter, version string) {
 	statesVar(fl, &f.Statuses, &f.Phases, "executions")
 	fl.StringVar(&f.Batch, "batch", "", "only the executions of this batch")
 	timeVar(fl, &f.CreatedAfter, "created-after", createdAfterText)
@@ -28,7 +29,7 @@ func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter) {
 	fl.StringArrayVar(&f.ErrorCodes, "error-code", nil, "only executions that failed with this code (repeatable)")
 	fl.StringArrayVar(&f.Causes, "cause", nil, "only executions that were started by api, batch, schedule, event, parent or retry (repeatable)")
 	fl.StringArrayVar(&f.WaitingFor, "waiting-for", nil, "only executions that wait for person, child, event, retry, timer or slot (repeatable)")
-	fl.StringArrayVar(&f.Versions, "version", nil, "only executions of this version (repeatable)")
+	fl.StringArrayVar(&f.Versions, version, nil, "only executions of this version (repeatable)")
 	fl.StringVar(&f.Root, "root", "", "only executions that this one has started, directly or through others")
 	fl.StringVar(&f.RetryOf, "retry-of", "", "only executions that repeat this one")
 	fl.StringVar(&f.Failure, "failure", "", "only executions that failed like a group of executions failures, whose failure it is (--output json); use it with --error-code and a workflow")
@@ -65,7 +66,7 @@ func (c *connection) executionsCount() *cobra.Command {
 		c.tellExamined(n.ExaminedUntil)
 		return err
 	})
-	filterFlags(cmd.Flags(), &f)
+	filterFlags(cmd.Flags(), &f, "version")
 	return cmd
 }
 
@@ -114,7 +115,7 @@ func (c *connection) executionsFailures() *cobra.Command {
 	cmd.Long = `Group executions that have failed in the same way: with the same code, in the same task of the same workflow, and with
 details that differ only in numbers, ids and quoted text. The 10,000 newest failures are looked at. Executions that
 were cancelled are not among them.`
-	filterFlags(cmd.Flags(), &f)
+	filterFlags(cmd.Flags(), &f, "version")
 	cmd.Flags().IntVar(&limit, "limit", 20, "groups at most")
 	return cmd
 }

@@ -35,14 +35,28 @@ var commandExamples = map[string]string{
   chargehand executions log 5065ba04 -f
   chargehand executions log 5065ba04 --task convert --stream stderr
   chargehand executions log 5065ba04 --level warning -o jsonl`,
-	"chargehand executions cancel":  `  chargehand executions cancel 5065ba04`,
-	"chargehand executions delete":  `  chargehand executions delete 5065ba04 --yes`,
-	"chargehand executions resume":  `  chargehand executions resume 5065ba04`,
-	"chargehand executions suspend": `  chargehand executions suspend 5065ba04`,
+	"chargehand executions cancel": `  chargehand executions cancel 5065ba04
+  chargehand executions cancel 5065ba04 8f0fdb9c --reason 'started by mistake'
+  chargehand executions cancel --workflow examples/hello --created-after 1h --dry-run
+  chargehand executions cancel --label customer:ada --yes --no-wait`,
+	"chargehand executions delete": `  chargehand executions delete 5065ba04 --yes
+  chargehand executions delete --workflow examples/hello --created-before 90d`,
+	"chargehand executions resume": `  chargehand executions resume 5065ba04
+  chargehand executions resume --workflow examples/hello`,
+	"chargehand executions suspend": `  chargehand executions suspend 5065ba04
+  chargehand executions suspend --workflow examples/hello --waiting-for retry`,
 	"chargehand executions retry": `  chargehand executions retry 5065ba04
   chargehand executions retry 5065ba04 --version published --wait
   chargehand executions retry 5065ba04 --from /do/1/pay
-  chargehand executions retry 5065ba04 --input '{"order": 17}' --version 1.0.0`,
+  chargehand executions retry 5065ba04 --input '{"order": 17}' --version 1.0.0
+  chargehand executions retry --error-code communication --created-after 1d --version published`,
+	"chargehand operations list": `  chargehand operations list
+  chargehand operations list --watch`,
+	"chargehand operations get":   `  chargehand operations get 3c1e97a2`,
+	"chargehand operations watch": `  chargehand operations watch 3c1e97a2`,
+	"chargehand operations items": `  chargehand operations items 3c1e97a2 --outcome failed
+  chargehand operations items 3c1e97a2 --all -o jsonl`,
+	"chargehand operations cancel": `  chargehand operations cancel 3c1e97a2`,
 	"chargehand batches list": `  chargehand batches list
   chargehand batches list examples/enrich-order
   chargehand batches list examples/enrich-order --watch`,

@@ -63,7 +63,7 @@ func (c *connection) executionsList() *cobra.Command {
 			}, nil
 		},
 	})
-	filterFlags(cmd.Flags(), &f)
+	filterFlags(cmd.Flags(), &f, "version")
 	fl := cmd.Flags()
 	fl.BoolVar(&f.OldestFirst, "oldest-first", false, "list the oldest first")
 	fl.BoolVar(&f.Input, "input", false, "show the inputs, with --output json or yaml")
@@ -280,27 +280,38 @@ func isIndex(text string) bool {
 }
 
 func (c *connection) executionsCancel() *cobra.Command {
-	return c.verb("cancel EXECUTION", "Cancel an execution", exactArgs(1), c.changeExecution((*client.Client).CancelExecution))
-}
-
-func (c *connection) executionsSuspend() *cobra.Command {
-	cmd := c.verb("suspend EXECUTION", "Keep an execution from starting anything", exactArgs(1), c.changeExecution((*client.Client).SuspendExecution))
-	cmd.Long = `Keep an execution from starting anything until it is resumed.
-
-Tasks that run are left to end; then its slot is free. Executions that it has started continue. Timers, events and
-outcomes of the time between take effect when it is resumed, deadlines too.`
+	m := &many{action: client.ActionCancel}
+	cmd := c.onMany(m, "Cancel an execution, or many", "Cancel an execution that has not ended, or many.",
+		c.changeExecution(func(api *client.Client, ctx context.Context, workflow, id string) (*client.Execution, error) {
+			return api.CancelExecution(ctx, workflow, id, m.reason)
+		}))
+	cmd.Flags().StringVar(&m.reason, "reason", "", "shown in the error of what is cancelled")
 	return cmd
 }
 
+func (c *connection) executionsSuspend() *cobra.Command {
+	const long = `Keep an execution from starting anything until it is resumed, or many.
+
+Tasks that run are left to end; then its slot is free. Executions that it has started continue. Timers, events and
+outcomes of the time between take effect when it is resumed, deadlines too.`
+	return c.onMany(&many{action: client.ActionSuspend}, "Keep an execution, or many, from starting anything", long,
+		c.changeExecution((*client.Client).SuspendExecution))
+}
+
 func (c *connection) executionsResume() *cobra.Command {
-	return c.verb("resume EXECUTION", "Let a suspended execution continue", exactArgs(1), c.changeExecution((*client.Client).ResumeExecution))
+	return c.onMany(&many{action: client.ActionResume}, "Let a suspended execution continue, or many", "Let a suspended execution continue, or many.",
+		c.changeExecution((*client.Client).ResumeExecution))
 }
 
 func (c *connection) executionsDelete() *cobra.Command {
-	var yes bool
-	cmd := c.verb("delete EXECUTION", "Delete an execution that has ended", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
+	m := &many{action: client.ActionDelete, asks: true}
+	const long = `Delete an execution that has ended, with its input, output, timeline and files, or many.
+
+Files that another execution uses stay. Items of a batch go with their batch. Executions that it has started stay, and
+can be deleted after it.`
+	return c.onMany(m, "Delete an execution that has ended, or many", long, c.onExecution(func(ctx context.Context, api *client.Client, e *client.Execution) error {
 		what := fmt.Sprintf("delete the execution %s (%s) with its input, output, timeline and files", e.ID, e.Status)
-		if err := c.confirm(ctx, yes, what); err != nil {
+		if err := c.confirm(ctx, m.yes, what); err != nil {
 			return err
 		}
 		if err := api.DeleteExecution(ctx, e.WorkflowID, e.ID); err != nil {
@@ -309,12 +320,6 @@ func (c *connection) executionsDelete() *cobra.Command {
 		fmt.Fprintln(c.err, "deleted", e.ID)
 		return nil
 	}))
-	cmd.Long = `Delete an execution that has ended, with its input, output, timeline and files.
-
-Files that another execution uses stay. Items of a batch go with their batch. Executions that it has started stay, and
-can be deleted after it.`
-	yesFlag(cmd, &yes)
-	return cmd
 }
 
 // changeExecution shows an execution as it is after a request.
@@ -329,10 +334,11 @@ func (c *connection) changeExecution(change func(*client.Client, context.Context
 }
 
 func (c *connection) executionsRetry() *cobra.Command {
-	var input, version, from string
+	var input, from string
 	var wait bool
-	cmd := c.verb("retry EXECUTION", "Run an execution again, with the same or another input", exactArgs(1), c.onExecution(func(ctx context.Context, api *client.Client, old *client.Execution) error {
-		o := client.RetryOptions{Version: version, From: from}
+	m := &many{action: client.ActionRetry, forOne: []string{"from", "input", "wait"}}
+	again := func(ctx context.Context, api *client.Client, old *client.Execution) error {
+		o := client.RetryOptions{Version: m.version, From: from}
 		if input != "" {
 			given, err := c.readInput(input)
 			if err != nil {
@@ -354,8 +360,8 @@ func (c *connection) executionsRetry() *cobra.Command {
 			return c.follow(ctx, api, e, false, saving{})
 		}
 		return c.showExecution(ctx, api, e)
-	}))
-	cmd.Long = `Run an execution that has ended again, as a new execution, with the same input or the one of --input.
+	}
+	const long = `Run an execution that has ended again, or many, as a new execution, with the same input or the one of --input.
 
 It runs the same revision of the workflow that the first one ran, also if the definition was changed since:
 then a message says so. With --version published it runs what a start would run now, with --version and a version the
@@ -363,10 +369,13 @@ newest revision of that version.
 
 With --from it begins with that task, with the data that the task began with last, so that the tasks before it do not
 run again: their outputs are kept. The task is one of the definition's own list, by its reference, which
-executions timeline shows.`
+executions timeline shows.
+
+Of what filters select, it takes what has failed, and not what was cancelled, unless --status or --phase say so.`
+	cmd := c.onMany(m, "Run an execution again, with the same or another input, or many", long, c.onExecution(again))
 	cmd.Flags().StringVar(&from, "from", "", "reference of the task to begin with, such as /do/1/pay")
 	cmd.Flags().StringVar(&input, "input", "", "another input: JSON, @FILE, or - for standard input")
-	cmd.Flags().StringVar(&version, "version", "", "published, same, or a version, whose newest revision it runs")
+	cmd.Flags().StringVar(&m.version, "version", "", "published, same, or a version, whose newest revision it runs")
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow it to its end")
 	return cmd
 }

@@ -37,11 +37,12 @@ or ~/.config), which its owner alone can read.
 	"exit-codes": {"what the exit codes mean", `Exit codes:
 
   0    done
-  1    the execution or some item ended in error, or the command failed
+  1    the execution or some item ended in error, an operation failed on some
+       execution or did not complete, or the command failed
   2    wrong usage: an unknown flag, a bad value, an input that the workflow refuses
   3    a person is needed (run --no-wait-for-people)
   4    the server is not reachable, or the key is missing or may not do this
-  130  interrupted (Ctrl-C); the execution or batch on the server continues
+  130  interrupted (Ctrl-C); the execution, batch or operation on the server continues
 `},
 	"output": {"formats and where output goes", `Data goes to standard output; progress and messages for people go to standard error.
 Colours are used on a terminal only.
@@ -55,7 +56,8 @@ Colours are used on a terminal only.
 run and batch print JSON unless -o says otherwise. Lists take --limit, --cursor, --all
 (every row) and --watch.
 `},
-	"ids": {"how workflows, executions and batches are named", `WORKFLOW is namespace/name (examples/hello) or an id. EXECUTION and BATCH are ids.
+	"ids": {"how workflows, executions and batches are named", `WORKFLOW is namespace/name (examples/hello) or an id. EXECUTION, BATCH and OPERATION are
+ids.
 
 Tables show the last 8 digits of an id. Commands take these 8 digits, a prefix that only
 one id has, or the whole id, which -o wide and -o json show. Short ids are looked for in
