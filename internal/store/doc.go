@@ -95,7 +95,7 @@
 //	log           AppendLog
 //	              AppendTimelineChunk PutTimelineChunk DropTimelineChunks
 //	timer         PutTimer DeleteTimer DeleteTimers
-//	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems
+//	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems FinishItems
 //	idempotency   InsertIdempotency DeleteIdempotency
 //	file          InsertFile PublishFile KeepFile KeepFiles UseFile UsesFile DeleteHiddenFiles DeleteUploads DeleteFile
 //	payload       KeepExecutionBlob

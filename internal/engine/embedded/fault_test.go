@@ -209,6 +209,15 @@ func (c *faultyConn) Insert(query string, args ...any) (int64, error) {
 	return c.Conn.Insert(query, args...)
 }
 
+func (c *faultyConn) Each(query string, args [][]any) (int64, error) {
+	for _, row := range args {
+		if err := c.next("execute for each", row); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Each(query, args)
+}
+
 func (c *faultyConn) Send(what, query string, args ...any) error {
 	if err := c.next(what, args); err != nil {
 		return err

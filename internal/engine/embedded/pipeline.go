@@ -116,8 +116,12 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 			e.slots.singles(child.Row.Account, ownerOf(&child.Row)) // so that notifyAllQueued reaches it
 		}
 	}
+	together, others := endTogether(sets)
 	err := e.store.Update(ctx, func(tx *store.Tx) error {
-		for _, s := range sets {
+		if err := writeEnds(tx, together); err != nil {
+			return err
+		}
+		for _, s := range others {
 			if err := e.write(tx, s); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -10,6 +11,8 @@ const (
 	// maxStarted bounds the queued executions that are started in one Update, so that
 	// the writer is free for others every few milliseconds.
 	maxStarted = 128
+	// maxEnded is maxStarted where all of them end in their first step: each writes little.
+	maxEnded = 512
 	// maxPassed bounds the rows that are read to get past executions that have a driver.
 	maxPassed = 10_000
 )
@@ -17,7 +20,7 @@ const (
 // schedule gives the leases that were granted to a queue to its executions, until no more are
 // granted. Each queue has at most one scheduler at a time.
 func (e *Engine) schedule(q *queue) {
-	reader := queueReader{queue: q, ahead: 1}
+	reader := queueReader{queue: q, ahead: 1, most: maxStarted}
 	e.retry(func() bool {
 		for {
 			g, ok := e.slots.next(q)
@@ -44,6 +47,7 @@ func (e *Engine) schedule(q *queue) {
 type queueReader struct {
 	queue   *queue
 	ahead   int // rows to read per lease: it grows while executions need no lease
+	most    int // maxStarted or maxEnded
 	skipped int // rows whose executions had a driver
 }
 
@@ -61,7 +65,7 @@ func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error
 func (e *Engine) startQueued(q *queueReader, g grantedLeases) (left []*lease, err error) {
 	left = g.leases
 	departures := e.slots.departures(q.queue)
-	limit := min(len(left)*q.ahead, maxStarted) + q.skipped
+	limit := min(len(left)*q.ahead, q.most) + q.skipped
 	var rows []store.Execution
 	err = e.store.View(e.ctx, func(r *store.Reader) (err error) {
 		rows, err = q.read(r, limit)
@@ -98,9 +102,12 @@ func (e *Engine) startQueued(q *queueReader, g grantedLeases) (left []*lease, er
 		sets = append(sets, s)
 	}
 	q.skipped = min(passed, maxPassed)
-	q.ahead = min(2*q.ahead, maxStarted)
+	q.ahead, q.most = min(2*q.ahead, maxEnded), maxEnded
 	if len(left) < len(g.leases) {
 		q.ahead = 1
+	}
+	if slices.ContainsFunc(sets, func(s *writeSet) bool { return s.end == nil }) {
+		q.most = maxStarted
 	}
 	if len(rows) < limit && tried == len(rows) {
 		e.slots.exhausted(q.queue, g.arrivals)
@@ -133,7 +140,7 @@ func (e *Engine) commitStarts(sets []*writeSet, left []*lease) ([]*lease, error)
 		}
 		return left, err
 	}
-	if len(sets) > 1 {
+	if len(sets) > 1 && !errors.Is(err, store.ErrConflict) { // another transaction has ended one of them
 		e.log.Error("queued executions could not be started together; each is tried alone",
 			"count", len(sets), "error", err)
 	}

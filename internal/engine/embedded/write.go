@@ -113,6 +113,51 @@ func (s *writeSet) writeEvents(tx *store.Tx) error {
 	return err
 }
 
+// endTogether takes out the write sets of items of a batch that end in their first step and have started nothing. All
+// of them are of one batch.
+func endTogether(sets []*writeSet) (together, others []*writeSet) {
+	if len(sets) == 1 {
+		return nil, sets
+	}
+	for _, s := range sets {
+		// The journal of a queued execution may hold its position (engine.StorePosition).
+		if s.grouped && s.end != nil && s.inst.row.Batch != 0 && s.inst.row.State == store.StateQueued && s.inst.row.RetryOf.IsZero() && len(s.children) == 0 {
+			together = append(together, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return together, others
+}
+
+// writeEnds makes items of a batch final that end in their first step.
+func writeEnds(tx *store.Tx, sets []*writeSet) error {
+	if len(sets) == 0 {
+		return nil
+	}
+	items := make([]store.EndedItem, len(sets))
+	for i, s := range sets {
+		s.conflict, s.rowWritten, s.written, s.batchFinal = false, false, false, false
+		if err := s.end.FindResults(tx, &s.row, s.files, s.inst.inputFiles); err != nil {
+			return err
+		}
+		items[i] = store.EndedItem{Row: &s.row, Outcome: &s.end.Outcome}
+	}
+	final, err := tx.FinishItems(sets[0].row.Batch, items)
+	if err != nil {
+		return err
+	}
+	sets[len(sets)-1].batchFinal = final
+	for _, s := range sets {
+		s.rowWritten = true
+		if err := s.writeAfterEnd(tx); err != nil {
+			return err
+		}
+		s.written = true
+	}
+	return nil
+}
+
 // writeEnd makes the execution final.
 func (s *writeSet) writeEnd(tx *store.Tx) error {
 	inst, row := s.inst, &s.row
@@ -158,17 +203,23 @@ func (s *writeSet) writeEnd(tx *store.Tx) error {
 		}
 	}
 	s.rowWritten = true
-	if err := engine.PublishFiles(tx, inst.no, s.files); err != nil {
+	return s.writeAfterEnd(tx)
+}
+
+// writeAfterEnd writes what belongs to an execution that has become final.
+func (s *writeSet) writeAfterEnd(tx *store.Tx) error {
+	no := s.inst.no
+	if err := engine.PublishFiles(tx, no, s.files); err != nil {
 		return err
 	}
-	if err := s.end.UseResults(tx, inst.no); err != nil {
+	if err := s.end.UseResults(tx, no); err != nil {
 		return err
 	}
 	if err := s.writeEvents(tx); err != nil {
 		return err
 	}
 	if s.inTx != nil {
-		return s.inTx(tx, inst.no)
+		return s.inTx(tx, no)
 	}
 	return nil
 }

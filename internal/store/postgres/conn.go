@@ -205,6 +205,34 @@ func (c *conn) Send(what, query string, args ...any) error {
 	return nil
 }
 
+// Each implements store.Conn.
+func (c *conn) Each(query string, args [][]any) (changed int64, err error) {
+	for from := 0; from < len(args); {
+		var entries []*entry
+		size := 0
+		for ; from < len(args) && len(entries) < maxPutOff && size < maxPutOffBytes; from++ {
+			e, err := c.entry(query, "", args[from])
+			if err != nil {
+				return 0, err
+			}
+			e.each = true
+			entries = append(entries, e)
+			for _, v := range e.values {
+				size += len(v)
+			}
+		}
+		c.session.pending = append(c.session.pending, entries...)
+		c.size = 0
+		if err := c.fly(); err != nil {
+			return 0, err
+		}
+		for _, e := range entries {
+			changed += e.result.changed
+		}
+	}
+	return changed, nil
+}
+
 // Count implements store.Conn.
 func (c *conn) Count(change store.UsageChange) { c.counts = store.AppendUsage(c.counts, 0, change) }
 

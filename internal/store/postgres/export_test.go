@@ -3,6 +3,9 @@ package postgres
 // Rewrite is what a text of package store becomes.
 func Rewrite(query string) string { return rewrite(ordered(query)).text }
 
+// ManyText is what a rewritten text becomes where it is sent for many rows; empty: it is not.
+func ManyText(text string) string { return manyText(text) }
+
 // Trips is the number of round trips so far.
 func Trips(db *DB) int64 { return db.trips.Load() }
 

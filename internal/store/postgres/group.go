@@ -59,7 +59,7 @@ func (e abortedError) Unwrap() error { return e.error }
 // run executes the requests and sets the err of each. An error is the end of the
 // transaction as a whole; nothing was written, unless g.sent.
 func (g *group) run(setting string) error {
-	g.session.pending = nil
+	g.session.pending, g.session.merging = nil, !g.careful
 	g.dirty = ofGroup
 	var err error
 	if g.marked, err = g.session.entry(writeMark, []any{g.mark.writer, g.mark.commits, g.mark.atMs}); err != nil {

@@ -47,6 +47,11 @@ func (c recordingConn) Query(query string, row func(store.Row) error, args ...an
 	return c.Conn.Query(query, row, args...)
 }
 
+func (c recordingConn) Each(query string, args [][]any) (int64, error) {
+	c.record(query, args[0])
+	return c.Conn.Each(query, args)
+}
+
 func (c recordingConn) Send(what, query string, args ...any) error {
 	c.record(query, args)
 	return c.Conn.Send(what, query, args...)
@@ -101,6 +106,9 @@ func checkPlans(t *testing.T, db store.DB, seen *sync.Map) {
 		if reason := bad(plan); reason != "" {
 			t.Errorf("%s\n%s:\n%s", query, reason, plan)
 		}
+		if strings.Contains(query, "WHERE no = ?1 AND state + 0 = 1") {
+			checkMany(t, db, query, args)
+		}
 		return true
 	})
 	if statements < 80 {
@@ -131,6 +139,24 @@ func bad(plan string) string {
 	return ""
 }
 
+// checkMany looks at the plan of an UPDATE of one row where it is sent for many (Conn.Each).
+func checkMany(t *testing.T, db store.DB, query string, args []any) {
+	t.Helper()
+	many := postgres.ManyText(postgres.Rewrite(query))
+	arrays := make([]any, len(args))
+	for i, arg := range args {
+		if arrays[i] = []any{arg}; arg == nil {
+			arrays[i] = []any{""}
+		}
+	}
+	plan, err := explain(t, db, many, arrays)
+	if err != nil {
+		t.Errorf("plan of %s: %v", many, err)
+	} else if reason := bad(plan); reason != "" || !strings.Contains(plan, "execution_pkey") {
+		t.Errorf("%s\n%s:\n%s", many, reason, plan)
+	}
+}
+
 // explain asks for the plan that a session makes once for all arguments.
 func explain(t *testing.T, db store.DB, query string, args []any) (string, error) {
 	t.Helper()
@@ -147,6 +173,11 @@ func explain(t *testing.T, db store.DB, query string, args []any) (string, error
 			types[i], values[i] = "text", "'x'"
 		case []byte:
 			types[i], values[i] = "bytea", "''"
+		case []any:
+			types[i], values[i] = map[bool]string{true: "bigint[]", false: "text[]"}[isNumber(v[0])], "'{}'"
+			if _, bytes := v[0].([]byte); bytes {
+				types[i] = "bytea[]"
+			}
 		default:
 			t.Fatalf("argument %T", arg)
 		}
@@ -176,6 +207,14 @@ func explain(t *testing.T, db store.DB, query string, args []any) (string, error
 		return err
 	})
 	return strings.Join(lines, "\n"), err
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, int, bool:
+		return true
+	}
+	return false
 }
 
 func TestStoreSealed(t *testing.T) {

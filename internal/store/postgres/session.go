@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,8 +24,10 @@ type session struct {
 	trips *atomic.Int64 // round trips of all sessions of the database
 
 	statements map[string]*statement // by text, or variant
+	merged     map[*statement]string // the text of one for many; empty: it stands for itself
 	names      int
 	pending    []*entry
+	merging    bool    // entries of the same text may be sent as one
 	numbers    []int64 // of executions, taken ahead
 	dead       error   // the connection cannot be used any more
 }
@@ -43,7 +46,9 @@ type entry struct {
 	what      string // for the error of a statement that was put off
 	owner     int    // which Update of the group it belongs to; ofGroup: the group's own
 	control   bool   // BEGIN, SAVEPOINT and the like
+	each      bool   // of Each: it may be sent with others of the same text as one
 	result    *result
+	parts     []*entry // those that it stands for; nil: itself
 }
 
 // ofGroup is the owner of the statements of a group as a whole, such as BEGIN.
@@ -75,7 +80,7 @@ func dial(ctx context.Context, config *pgconn.Config, wait time.Duration, trips 
 	if err != nil {
 		return nil, err
 	}
-	return &session{conn: c, pid: c.PID(), wait: wait, trips: trips, statements: map[string]*statement{}}, nil
+	return &session{conn: c, pid: c.PID(), wait: wait, trips: trips, statements: map[string]*statement{}, merged: map[*statement]string{}}, nil
 }
 
 // close tells the server that the session ends, if it can, and closes the connection.
@@ -131,6 +136,7 @@ func (s *session) prepare(key, text string, types []uint32) (*statement, error) 
 			return nil, err
 		}
 		clear(s.statements)
+		clear(s.merged)
 	}
 	if err := s.start(); err != nil {
 		return nil, err
@@ -193,10 +199,25 @@ var inBinary = []int16{1}
 
 // flush sends what is pending and reads the answers. With an error of the server's, at is
 // the index of the entry that failed: those before it succeeded, those after it were not
-// run.
+// run. Where entries were merged, it may be another one, in another order.
 func (s *session) flush() (at int, err error) {
-	sent := s.pending
+	pending := s.pending
 	s.pending = nil
+	sent, err := s.merge(pending)
+	if err != nil {
+		return 0, err
+	}
+	switch at, err = s.send(sent); {
+	case err == nil:
+		return 0, nil
+	case at < len(sent):
+		return slices.Index(pending, sent[at].first()), err
+	}
+	return len(pending), err
+}
+
+// send sends entries and reads the answers, as flush.
+func (s *session) send(sent []*entry) (at int, err error) {
 	if err := s.start(); err != nil {
 		return 0, err
 	}
@@ -216,6 +237,7 @@ func (s *session) flush() (at int, err error) {
 		if st := sent[at].statement; st != nil {
 			sent[at].result.types = st.columns
 		}
+		sent[at].share()
 		at++
 	}
 	if ended := answers.Close(); err == nil {

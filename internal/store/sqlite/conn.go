@@ -234,6 +234,18 @@ func (c *conn) Send(what, query string, args ...any) error {
 	return nil
 }
 
+// Each implements store.Conn.
+func (c *conn) Each(query string, args [][]any) (changed int64, err error) {
+	for _, row := range args {
+		n, err := c.Exec(query, row...)
+		if err != nil {
+			return 0, err
+		}
+		changed += n
+	}
+	return changed, nil
+}
+
 // Count implements store.Conn.
 func (c *conn) Count(change store.UsageChange) {
 	c.counts = store.AppendUsage(c.counts, c.counted, change)

@@ -19,6 +19,7 @@ var batchTests = map[string]func(*fixture){
 	"status follows the items":    batchStatus,
 	"counts under concurrency":    batchConcurrent,
 	"an undone end is not there":  batchUndone,
+	"items that end together":     batchTogether,
 	"queued items in order":       queuedItems,
 	"cancel queued items":         cancelQueued,
 	"reason of a cancelled batch": cancelReason,
@@ -169,6 +170,93 @@ func batchConcurrent(f *fixture) {
 	wg.Wait()
 	if got := f.batchByNo(b.No); got.Finished != 133 || got.Failed != 67 || got.Status != chargehand.BatchCompleted || finals.Load() != 1 {
 		f.Errorf("%+v, final for %d", got, finals.Load())
+	}
+}
+
+// batchTogether ends items of two batches, each way, once one by one and once together: the rows say the same.
+func batchTogether(f *fixture) {
+	alone, ones := f.batch(6)
+	b, items := f.batch(6)
+	f.update(func(tx *store.Tx) error { return tx.CloseRollup(store.RollupCursor{}, startMs) })
+	large := strings.Repeat("x", 3000)
+	outcomes := func() []store.Outcome {
+		return []store.Outcome{
+			{Output: inline("1")}, {Fault: []byte(`{"status":500,"code":"one","instance":"/do/0"}`)}, {Output: f.blobPayload('t', 1<<20)},
+			{Fault: []byte(`{"status":499}`)}, {Output: inline(`"` + large + `"`), Timeline: []byte("steps"), Files: []byte(`["a"]`)}, {Output: inline("2")},
+		}
+	}
+	end := func(row *store.Execution, i int) {
+		row.Status, row.Phase, row.State, row.StartedMs, row.FinishedMs = chargehand.Finished, chargehand.Completed, store.StateEnded, startMs+int64(i), startMs+10+int64(i)
+		switch i {
+		case 1:
+			row.Status, row.Phase = chargehand.Errored, chargehand.Faulted
+		case 3:
+			row.Status, row.Phase = chargehand.Errored, chargehand.Cancelled
+		}
+	}
+	first := outcomes()
+	for i := range ones {
+		row := ones[i]
+		end(&row, i)
+		f.update(func(tx *store.Tx) error {
+			final, err := tx.FinishExecution(row.No, row.Status, row.Phase, row.StartedMs, row.FinishedMs, &first[i])
+			if final != (i == 5) {
+				f.Errorf("item %d alone: final %v", i, final)
+			}
+			return err
+		})
+	}
+	together := func(want bool, from, to int) func(tx *store.Tx) error {
+		second := outcomes()
+		return func(tx *store.Tx) error {
+			var list []store.EndedItem
+			for i := from; i < to; i++ {
+				row := items[i]
+				end(&row, i)
+				list = append(list, store.EndedItem{Row: &row, Outcome: &second[i]})
+			}
+			final, err := tx.FinishItems(b.No, list)
+			if err == nil && final != want {
+				f.Errorf("items %d to %d: final %v", from, to, final)
+			}
+			return err
+		}
+	}
+	f.update(together(false, 0, 5))
+	f.refused(store.ErrConflict, together(true, 4, 6)) // one of them has ended
+	if got := f.batchByNo(b.No); got.Status != chargehand.BatchRunning || got.StartedMs != startMs || got.Finished != 3 || got.Failed != 2 || got.Cancelled != 1 {
+		f.Errorf("after five: %+v", got)
+	}
+	f.update(together(true, 5, 6))
+	got, want := f.batchByNo(b.No), f.batchByNo(alone.No)
+	want.No, want.ID, want.StartedMs = got.No, got.ID, startMs // alone: when the first has ended
+	if !reflect.DeepEqual(got, want) {
+		f.Errorf("together: %+v, alone: %+v", got, want)
+	}
+	for i := range items {
+		got, want := f.byNo(items[i].No), f.byNo(ones[i].No)
+		want.No, want.ID, want.Batch = got.No, got.ID, got.Batch
+		if !reflect.DeepEqual(got, want) {
+			f.Errorf("item %d together: %+v, alone: %+v", i, got, want)
+		}
+		f.view(func(r *store.Reader) error {
+			got, err1 := r.Outcome(items[i].No)
+			want, err2 := r.Outcome(ones[i].No)
+			want.Execution = got.Execution
+			if !reflect.DeepEqual(got, want) {
+				f.Errorf("outcome of item %d together: %+v, alone: %+v", i, got, want)
+			}
+			return errors.Join(err1, err2)
+		})
+		for _, column := range []string{"bytes", "error_hash", "COALESCE(LENGTH(error_code), 0)", "COALESCE(LENGTH(error_at), 0)"} {
+			query := `SELECT ` + column + ` FROM execution WHERE no = ?1`
+			if got, want := f.number(query, items[i].No), f.number(query, ones[i].No); got != want {
+				f.Errorf("%s of item %d together: %d, alone: %d", column, i, got, want)
+			}
+		}
+		if n := f.number(`SELECT COUNT(*) FROM rollup_ended WHERE execution = ?1`, items[i].No); n != 1 {
+			f.Errorf("the end of item %d is noted %d times", i, n)
+		}
 	}
 }
 
