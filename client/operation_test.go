@@ -69,21 +69,22 @@ func TestOperationFilter(t *testing.T) {
 	}
 }
 
-// TestFollowOperation: an operation is asked for until it has ended, and each state is told.
+// TestFollowOperation: an operation is asked for until it has ended, and each state is reported.
 func TestFollowOperation(t *testing.T) {
 	c, s := serve(t, nil, answer(200, `{"id":"o-1","status":"selecting"}`), problemAnswer(503, "unavailable"),
 		answer(200, `{"id":"o-1","status":"running","total":2,"pending":1}`), answer(200, `{"id":"o-1","status":"stopped","total":2,"error":{"code":"quota_exceeded","detail":"D"}}`))
-	var told []string
-	o, err := c.FollowOperation(t.Context(), "o-1", func(o *Operation) { told = append(told, o.Status) })
+	var reported []string
+	o, err := c.FollowOperation(t.Context(), "o-1", func(o *Operation) { reported = append(reported, o.Status) })
 	if err != nil || !o.Final() || o.Error == nil || o.Error.Code != "quota_exceeded" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if !slices.Equal(told, []string{"selecting", "running", "stopped"}) || len(s.seen) != 4 {
-		t.Errorf("told %q in %d requests", told, len(s.seen))
+	if !slices.Equal(reported, []string{"selecting", "running", "stopped"}) || len(s.seen) != 4 {
+		t.Errorf("reported %q in %d requests", reported, len(s.seen))
 	}
 }
 
-// TestOperationKeepsItsText: what is written again is what the server has sent, with fields that the client does not know.
+// TestOperationKeepsItsText: what is written again is what the server has sent, with fields that the client does
+// not know.
 func TestOperationKeepsItsText(t *testing.T) {
 	const text = `{"id":"o-1","new":[1,2]}`
 	var o Operation
