@@ -91,7 +91,9 @@ test("commands, languages and colours", async ({ page, member, signIn, inspect }
   await inspect("account-menu");
   await page.getByLabel("Farben").selectOption("dunkel");
   await expect(page.locator("html")).toHaveCSS("color-scheme", "dark");
+  await page.getByLabel("Farben").focus(); // paper shows no menu: looking at it as printed has taken the focus
   await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog")).toContainText("Auf jeder Seite");
   await inspect("keys");
