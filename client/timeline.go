@@ -38,9 +38,10 @@ type TimelineEntry struct {
 
 // TaskWait is what a task waits for.
 type TaskWait struct {
-	Kind   string       `json:"kind"` // child, event, retry or timer
+	Kind   string       `json:"kind"` // child, event, person, retry or timer
 	Until  *time.Time   `json:"until,omitempty"`
-	Filter *EventFilter `json:"filter,omitempty"` // nil: events of any type
+	Filter *EventFilter `json:"filter,omitempty"`  // nil: events of any type
+	TaskID string       `json:"task_id,omitempty"` // of the human task that a person is to answer
 }
 
 // TimelinePage is a page of a timeline, in order of start.
