@@ -151,11 +151,10 @@ func (p *parser) outcomes(v value.Value) (list []Outcome) {
 }
 
 func (p *parser) outcome(v value.Value, pointer string) (o Outcome, ok bool) {
-	object, isObject := v.(map[string]any)
-	if !isObject {
+	if _, isObject := v.(map[string]any); !isObject {
 		o.Name, ok = p.filled(v, pointer)
 		o.Title = o.Name
-	} else if object, ok = p.object(v, pointer, "name", "title", "style"); ok {
+	} else if object, known := p.object(v, pointer, "name", "title", "style"); known {
 		if object["name"] == nil {
 			p.problem(pointer, dsl.CodeRequired, `An outcome lacks the required property "name".`, "")
 			return o, false

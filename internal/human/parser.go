@@ -2,7 +2,6 @@ package human
 
 import (
 	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -92,7 +91,7 @@ func (p *parser) object(v value.Value, pointer string, known ...string) (object 
 		}
 		return nil, false
 	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	for _, name := range value.SortedKeys(object) {
 		if slices.Contains(known, name) {
 			continue
 		}

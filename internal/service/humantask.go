@@ -116,17 +116,16 @@ func (s *Service) viewTasks(r *store.Reader, p *Principal) (v taskView, err erro
 	if v.who, err = s.responder(r, p); err != nil {
 		return v, err
 	}
-	switch {
-	case v.all.partial == nil:
+	if v.all.partial == nil {
 		v.whole, err = numbersOfWorkflows(r, p, v.all.Workflows)
-	default:
-		v.parts = true
-		if v.none = len(v.all.partial.whole) == 0; !v.none {
-			v.whole, err = numbersOfWorkflows(r, p, v.all.partial.whole)
-		}
-		if err == nil {
-			v.part, err = numbersOfWorkflows(r, p, v.all.Workflows)
-		}
+		return v, err
+	}
+	v.parts = true
+	if v.none = len(v.all.partial.whole) == 0; !v.none {
+		v.whole, err = numbersOfWorkflows(r, p, v.all.partial.whole)
+	}
+	if err == nil {
+		v.part, err = numbersOfWorkflows(r, p, v.all.Workflows)
 	}
 	return v, err
 }

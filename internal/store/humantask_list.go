@@ -101,7 +101,8 @@ func (q *taskQuery) notIn(column string, values []int64) {
 // after adds the condition that a row comes behind a key, and returns the order. table has the columns of the order;
 // no is its column with the number of the task.
 func (q *taskQuery) after(f *TaskFilter, table, no string) (order string) {
-	value, key := "", f.After
+	var value string
+	key := f.After
 	switch f.Sort {
 	case SortDue:
 		value = table + ".due_ms"
