@@ -244,7 +244,7 @@ func (t *Tx) FinishExecution(no int64, status chargehand.Status, phase chargehan
  RETURNING batch, CASE WHEN EXISTS (SELECT 1 FROM execution_secret s WHERE s.execution = ?1) THEN 1 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM subscription s WHERE s.execution = ?1) THEN 2 ELSE 0 END
  + CASE WHEN EXISTS (SELECT 1 FROM child c WHERE c.execution = ?1) THEN 4 ELSE 0 END
- + CASE WHEN EXISTS (SELECT 1 FROM human_task h WHERE h.execution = ?1 AND h.ended_ms = 0) THEN 16 ELSE 0 END
+ + CASE WHEN EXISTS (SELECT 1 FROM human_task h WHERE h.execution = ?1 AND h.status < 3) THEN 16 ELSE 0 END
  + CASE WHEN ?1 <= (SELECT closing FROM rollup_cursor WHERE one = 1) THEN 8 ELSE 0 END, workflow, id, account, environment, started_by`,
 		func(r Row) {
 			batch, has, failure.Workflow = r.Int(0), r.Int(1), r.Int(2)

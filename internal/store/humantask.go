@@ -175,7 +175,7 @@ func (t *Tx) dropCandidates(task int64) error {
 func (t *Tx) WithdrawTask(execution int64, command uint64, why uint8, endedMs int64) (TaskStatus, error) {
 	var task int64
 	err := t.c.Query(`UPDATE human_task SET status = 4, why = ?3, ended_ms = ?4, claimant = 0, step = step + 1
- WHERE execution = ?1 AND command = ?2 AND ended_ms = 0 RETURNING no`, func(r Row) error {
+ WHERE execution = ?1 AND command = ?2 AND status < 3 RETURNING no`, func(r Row) error {
 		task = r.Int(0)
 		return nil
 	}, execution, int64(command), int64(why), endedMs)
@@ -218,7 +218,7 @@ func withdrawal(phase chargehand.Phase) uint8 {
 // withdrawTasks ends the tasks of an execution that ends.
 func (t *Tx) withdrawTasks(execution int64, why uint8, endedMs int64) error {
 	return t.c.Query(`UPDATE human_task SET status = 4, why = ?2, ended_ms = ?3, claimant = 0, step = step + 1
- WHERE execution = ?1 AND ended_ms = 0 RETURNING no`, func(r Row) error { return t.dropCandidates(r.Int(0)) }, execution, int64(why), endedMs)
+ WHERE execution = ?1 AND status < 3 RETURNING no`, func(r Row) error { return t.dropCandidates(r.Int(0)) }, execution, int64(why), endedMs)
 }
 
 const (
@@ -274,7 +274,7 @@ func (r *Reader) HumanTaskOf(execution int64, command uint64) (HumanTask, error)
 
 // OpenTasksOf reads the ids of up to limit tasks of an execution that are open or claimed, by command.
 func (r *Reader) OpenTasksOf(execution int64, limit int) ([]chargehand.HumanTaskID, error) {
-	return readAll(r, "read the open human tasks of an execution", `SELECT id FROM human_task WHERE execution = ?1 AND ended_ms = 0 ORDER BY command LIMIT ?2`,
+	return readAll(r, "read the open human tasks of an execution", `SELECT id FROM human_task WHERE execution = ?1 AND status < 3 ORDER BY command LIMIT ?2`,
 		func(row Row, id *chargehand.HumanTaskID) { scanID(row, 0, id) }, execution, int64(limit))
 }
 

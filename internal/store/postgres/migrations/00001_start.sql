@@ -672,6 +672,7 @@ CREATE TABLE human_task (
     answer       BYTEA,
     answer_blob  BYTEA,
     UNIQUE (execution, command),
+    -- Statements about an execution say status < 3, so that no planner takes an index of all open tasks for them.
     CHECK ((ended_ms = 0) = (status < 3))
 );
 -- HumanTasks: those that have ended, the newest first.

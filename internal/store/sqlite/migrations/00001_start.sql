@@ -663,6 +663,7 @@ CREATE TABLE human_task (
     answer_blob  BLOB,
     answer_size  INTEGER,
     UNIQUE (execution, command),
+    -- Statements about an execution say status < 3, so that no planner takes an index of all open tasks for them.
     CHECK ((ended_ms = 0) = (status < 3))
 ) STRICT;
 -- HumanTasks: those that have ended, the newest first.
