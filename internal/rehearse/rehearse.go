@@ -75,6 +75,8 @@ type Result struct {
 	Published []value.Value // by all executions, in their order
 	EndMs     int64
 	Events    int // that were applied
+	// Executions are all that ran, in the order of their starts: the first one, and those that were started by others.
+	Executions []*Execution
 }
 
 // ErrEndless says that Config.MaxEvents is reached.
@@ -150,17 +152,23 @@ func Run(ctx context.Context, c Config) (Result, error) {
 }
 
 func (r *Rehearsal) result(root *Execution) Result {
-	result := Result{Phase: root.m.Phase(), Published: r.published, EndMs: r.nowMs, Events: r.events}
+	result := Result{Phase: root.m.Phase(), Published: r.published, EndMs: r.nowMs, Events: r.events, Executions: r.executions}
 	if root.m.Done() {
 		end := root.result
 		result.Phase, result.Output, result.Fault, result.Files = end.Phase, end.Output, end.Fault, end.Files
 	}
-	chunks := root.chunks
-	if !root.m.Done() {
-		chunks = append(chunks, machine.RecordsOf(root.m.Timeline()))
-	}
-	result.Timeline, _ = machine.MergeTimeline(chunks...)
+	result.Timeline = root.Timeline()
 	return result
+}
+
+// Timeline is what the execution has done, the newest entries of it (machine.MergeTimeline).
+func (e *Execution) Timeline() []machine.Record {
+	chunks := e.chunks
+	if !e.m.Done() {
+		chunks = append(chunks[:len(chunks):len(chunks)], machine.RecordsOf(e.m.Timeline()))
+	}
+	records, _ := machine.MergeTimeline(chunks...)
+	return records
 }
 
 func (r *Rehearsal) stuck(root *Execution) error {
@@ -189,6 +197,23 @@ func (r *Rehearsal) NextMs() (int64, bool) {
 		return next.dueMs, true
 	}
 	return 0, false
+}
+
+// Executions are all that have been started, in their order.
+func (r *Rehearsal) Executions() []*Execution { return r.executions }
+
+// Ended reports whether the execution has ended.
+func (e *Execution) Ended() bool { return e.ended }
+
+// Scheduled is the number of outcomes of activities and people, of ends of workflows and of steps from outside that are
+// still to come. Timers do not count.
+func (r *Rehearsal) Scheduled() (n int) {
+	for _, h := range r.queue.list {
+		if !h.gone && h.event.Kind != machine.TimerFired {
+			n++
+		}
+	}
+	return n
 }
 
 // Root is the execution that was started first.

@@ -139,7 +139,7 @@ func (w *Workspace) store(ctx context.Context, root *os.Root, path string) (mach
 		return machine.File{}, err
 	}
 	name := machine.CleanFileName(path)
-	return w.files.Put(ctx, w.call.Account, w.call.Environment, name, mediaType(name, head[:n]), f)
+	return w.files.Put(ctx, w.call.Account, w.call.Environment, name, MediaType(name, head[:n]), f)
 }
 
 // mediaTypes are those of files that workflows often make. The machine's own tables are left
@@ -161,8 +161,8 @@ var mediaTypes = map[string]string{
 	".epub": "application/epub+zip", ".wasm": "application/wasm", ".sqlite": "application/vnd.sqlite3",
 }
 
-// mediaType guesses by extension, then by content.
-func mediaType(name string, head []byte) string {
+// MediaType is the media type of a file by its extension or, where that says nothing, by its beginning.
+func MediaType(name string, head []byte) string {
 	if known, ok := mediaTypes[strings.ToLower(path.Ext(name))]; ok {
 		return known
 	}

@@ -78,11 +78,11 @@ func TestMediaType(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.CSV": "text/csv", "dir/b.svg": "image/svg+xml", "noext": "text/plain; charset=utf-8", "x.unknown": "text/plain; charset=utf-8",
 	} {
-		if got := mediaType(name, []byte("plain words")); got != want {
+		if got := MediaType(name, []byte("plain words")); got != want {
 			t.Errorf("mediaType(%q) = %q, want %q", name, got, want)
 		}
 	}
-	if got := mediaType("noext", []byte("%PDF-1.7")); got != "application/pdf" {
+	if got := MediaType("noext", []byte("%PDF-1.7")); got != "application/pdf" {
 		t.Errorf("by content: %q", got)
 	}
 }

@@ -1,0 +1,340 @@
+package testfile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// Read reads a test file. The file is nil if the text could not be read at all; otherwise it holds what could be
+// decoded, and is complete if there are no errors.
+func Read(data []byte) (*File, dsl.Problems) {
+	if len(data) > dsl.MaxBytes {
+		return nil, dsl.Problems{{Line: 1, Column: 1, Code: dsl.CodeTooLarge,
+			Detail: fmt.Sprintf("The file has %d bytes; at most %d are allowed.", len(data), dsl.MaxBytes), Hint: "Make several files of it."}}
+	}
+	doc, problems := dsl.ReadText(data)
+	if doc == nil {
+		return nil, problems
+	}
+	d := &decoder{doc: doc, problems: problems}
+	f := d.file(place{value: doc.Value()})
+	d.problems.Sort()
+	return f, d.problems
+}
+
+// maxProblems bounds the problems of a file.
+const maxProblems = 100
+
+// decoder walks the value of a file. After a problem it continues with the next property.
+type decoder struct {
+	doc      *dsl.Document
+	problems dsl.Problems
+	errors   int
+}
+
+// place is a value, and where it stands.
+type place struct {
+	value   value.Value
+	pointer string
+}
+
+func (p place) property(name string) place {
+	object, _ := p.value.(map[string]any)
+	return place{object[name], p.pointer + "/" + jsonpointer.Escape(name)}
+}
+
+func (p place) has(name string) bool {
+	object, _ := p.value.(map[string]any)
+	_, has := object[name]
+	return has
+}
+
+func (p place) item(i int) place {
+	list, _ := p.value.([]any)
+	return place{list[i], p.pointer + "/" + strconv.Itoa(i)}
+}
+
+// label names a place by the end of its pointer.
+func (p place) label() string {
+	if p.pointer == "" {
+		return "The file"
+	}
+	tokens := strings.Split(p.pointer[1:], "/")
+	last := jsonpointer.Unescape(tokens[len(tokens)-1])
+	if index, err := strconv.Atoi(last); err == nil && len(tokens) > 1 {
+		return fmt.Sprintf("Item %d of %q", index+1, jsonpointer.Unescape(tokens[len(tokens)-2]))
+	}
+	return strconv.Quote(last)
+}
+
+func (d *decoder) at(p place) Position {
+	line, column := d.doc.Position(p.pointer)
+	return Position{Pointer: p.pointer, Line: line, Column: column}
+}
+
+func (d *decoder) problem(p place, code, detail, hint string) {
+	if d.errors++; d.errors <= maxProblems {
+		d.problems = append(d.problems, d.doc.ErrorAt(p.pointer, code, detail, hint))
+	}
+}
+
+func (d *decoder) invalid(p place, detail, hint string) {
+	d.problem(p, dsl.CodeValue, p.label()+" "+detail, hint)
+}
+
+func (d *decoder) wrongType(p place, wanted, hint string) {
+	d.problem(p, dsl.CodeWrongType, fmt.Sprintf("%s must be %s, but is %s.", p.label(), wanted, kindOf(p.value)), hint)
+}
+
+// kindOf names the type of a value as package dsl does.
+func kindOf(v value.Value) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a text"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}
+
+// property is a property of a closed object, and what reads its value.
+type property struct {
+	name string
+	read func(place)
+}
+
+// object reads the properties of a closed object in the order of the names, and reports whatever is wrong with the
+// object as such. It reports false if the value is no object.
+func (d *decoder) object(p place, required []string, hints map[string]string, properties ...property) bool {
+	object, ok := p.value.(map[string]any)
+	if !ok {
+		d.wrongType(p, "an object", "")
+		return false
+	}
+	known := make([]string, len(properties))
+	for i, one := range properties {
+		known[i] = one.name
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if i := slices.Index(known, name); i >= 0 {
+			properties[i].read(p.property(name))
+			continue
+		}
+		hint := hints[name]
+		if hint == "" {
+			hint = dsl.Suggest(name, known)
+		}
+		if hint == "" {
+			hint = "Known here: " + strings.Join(known, ", ") + "."
+		}
+		d.problem(p.property(name), dsl.CodeUnknown, fmt.Sprintf("%s has an unknown property %q.", p.label(), name), hint)
+	}
+	for _, name := range required {
+		if !p.has(name) {
+			d.problem(p, dsl.CodeRequired, fmt.Sprintf("%s lacks the required property %q.", p.label(), name), "")
+		}
+	}
+	return true
+}
+
+// named reads an object with any names.
+func (d *decoder) named(p place, read func(name string, p place)) {
+	object, ok := p.value.(map[string]any)
+	if !ok {
+		d.wrongType(p, "an object", "")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if strings.TrimSpace(name) == "" {
+			d.problem(p.property(name), dsl.CodeName, "A name must not be empty.", "")
+			continue
+		}
+		read(name, p.property(name))
+	}
+}
+
+// list reads the items of a list.
+func (d *decoder) list(p place, read func(place)) {
+	list, ok := p.value.([]any)
+	if !ok {
+		d.wrongType(p, "a list", "")
+		return
+	}
+	if len(list) > MaxEntries {
+		d.invalid(p, fmt.Sprintf("has %d items; at most %d are allowed.", len(list), MaxEntries), "")
+		return
+	}
+	for i := range list {
+		read(p.item(i))
+	}
+}
+
+// exactlyOne reports a problem unless an object has exactly one of the properties, and returns the first that it has.
+func (d *decoder) exactlyOne(p place, names ...string) (first string) {
+	if _, ok := p.value.(map[string]any); !ok {
+		return ""
+	}
+	for _, name := range names {
+		switch {
+		case !p.has(name):
+		case first == "":
+			first = name
+		default:
+			d.problem(p.property(name), dsl.CodeConflict, fmt.Sprintf("%s has both %q and %q; only one is allowed.", p.label(), first, name), "")
+		}
+	}
+	if first == "" {
+		d.problem(p, dsl.CodeRequired, fmt.Sprintf("%s needs one of %s.", p.label(), either(names)), "")
+	}
+	return first
+}
+
+// either lists alternatives: `"a", "b" or "c"`.
+func either(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
+}
+
+func text(d *decoder, to *string) func(place) {
+	return func(p place) { *to = d.text(p) }
+}
+
+func filled(d *decoder, to *string) func(place) {
+	return func(p place) {
+		if *to = d.text(p); strings.TrimSpace(*to) == "" && isText(p.value) {
+			d.invalid(p, "must not be empty.", "")
+		}
+	}
+}
+
+func isText(v value.Value) bool { _, ok := v.(string); return ok }
+
+func (d *decoder) text(p place) string {
+	s, ok := p.value.(string)
+	if !ok {
+		hint := ""
+		switch p.value.(type) {
+		case nil, []any, map[string]any:
+		default:
+			hint = "Quote it: '" + string(value.Marshal(p.value)) + "'."
+		}
+		d.wrongType(p, "a text", hint)
+	}
+	return s
+}
+
+func (d *decoder) boolean(p place) bool {
+	b, ok := p.value.(bool)
+	if !ok {
+		hint := ""
+		if s, _ := p.value.(string); s != "" {
+			switch strings.ToLower(s) {
+			case "yes", "on", "y", "true":
+				hint = "Write true."
+			case "no", "off", "n", "false":
+				hint = "Write false."
+			}
+		}
+		d.wrongType(p, "true or false", hint)
+	}
+	return b
+}
+
+// yes reads what can only be true.
+func (d *decoder) yes(p place) {
+	if b, ok := p.value.(bool); !ok || !b {
+		d.wrongTypeOf(p, "true")
+	}
+}
+
+func (d *decoder) wrongTypeOf(p place, wanted string) {
+	if p.value == false {
+		d.invalid(p, "must be "+wanted+".", "Leave it out instead.")
+		return
+	}
+	d.wrongType(p, wanted, "")
+}
+
+// whole reads a whole number between two bounds.
+func (d *decoder) whole(p place, low, high int) (int, bool) {
+	number, ok := p.value.(int)
+	switch {
+	case !ok && kindOf(p.value) == "a number":
+		d.invalid(p, fmt.Sprintf("must be a whole number from %d to %d.", low, high), "")
+		return 0, false
+	case !ok:
+		d.wrongType(p, "a whole number", "")
+		return 0, false
+	case number < low || number > high:
+		d.invalid(p, fmt.Sprintf("must be from %d to %d, but is %d.", low, high, number), "")
+		return 0, false
+	}
+	return number, true
+}
+
+func (d *decoder) count(p place) *Count {
+	if n, ok := d.whole(p, 0, MaxEntries); ok {
+		return &Count{At: d.at(p), Number: n}
+	}
+	return nil
+}
+
+func (d *decoder) oneOf(p place, names ...string) string {
+	s := d.text(p)
+	if isText(p.value) && !slices.Contains(names, s) {
+		d.invalid(p, fmt.Sprintf("must be %s, but is %q.", either(names), s), dsl.Suggest(s, names))
+	}
+	return s
+}
+
+func (d *decoder) duration(p place) dsl.Span {
+	s := d.text(p)
+	if !isText(p.value) {
+		return dsl.Span{}
+	}
+	span, err := dsl.ParseDuration(s)
+	if err != nil {
+		d.invalid(p, fmt.Sprintf("is %q, which is %s.", s, err), "Write for example PT30S, PT1H or P2D.")
+	}
+	return span
+}
+
+// valueAt keeps an expected value.
+func (d *decoder) valueAt(p place) *Value { return &Value{At: d.at(p), Value: p.value} }
+
+func (d *decoder) values(p place) *Values {
+	v := &Values{At: d.at(p), List: []Value{}}
+	d.list(p, func(p place) { v.List = append(v.List, *d.valueAt(p)) })
+	return v
+}
+
+func (d *decoder) texts(p place) *Texts {
+	v := &Texts{At: d.at(p), List: []string{}}
+	d.list(p, func(p place) { v.List = append(v.List, d.text(p)) })
+	return v
+}
+
+func (d *decoder) address(p place) Address {
+	a := Address{At: d.at(p)}
+	filled(d, &a.Text)(p)
+	return a
+}
