@@ -143,3 +143,15 @@ func (g Grant) MarshalJSON() ([]byte, error) {
 	type plain Grant
 	return g.write(plain(g))
 }
+
+// UnmarshalJSON reads a human task and keeps its text.
+func (t *HumanTask) UnmarshalJSON(text []byte) error {
+	type plain HumanTask
+	return t.read(text, (*plain)(t))
+}
+
+// MarshalJSON repeats the text that a human task was read from.
+func (t HumanTask) MarshalJSON() ([]byte, error) {
+	type plain HumanTask
+	return t.write(plain(t))
+}
