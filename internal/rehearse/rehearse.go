@@ -100,6 +100,7 @@ type Execution struct {
 	Identity machine.Identity
 	Parent   *Execution // nil: the first one
 
+	run     *Rehearsal
 	m       *machine.Machine
 	number  int // in the order of their starts
 	command machine.CommandID
@@ -202,6 +203,9 @@ func (r *Rehearsal) NextMs() (int64, bool) {
 // Executions are all that have been started, in their order.
 func (r *Rehearsal) Executions() []*Execution { return r.executions }
 
+// NowMs is the time of the virtual clock.
+func (e *Execution) NowMs() int64 { return e.run.nowMs }
+
 // Ended reports whether the execution has ended.
 func (e *Execution) Ended() bool { return e.ended }
 
@@ -267,7 +271,7 @@ func (r *Rehearsal) push(h *happening) {
 // start starts an execution, the first one or a child.
 func (r *Rehearsal) start(p *plan.Plan, id machine.Identity, parent *Execution, command machine.CommandID, input value.Value) *Execution {
 	e := &Execution{
-		Plan: p, Identity: id, Parent: parent, m: machine.New(p, id), number: len(r.executions), command: command, begin: len(r.bus),
+		Plan: p, Identity: id, Parent: parent, run: r, m: machine.New(p, id), number: len(r.executions), command: command, begin: len(r.bus),
 		answers: map[machine.CommandID]*Answer{}, waiting: map[machine.CommandID]*happening{},
 		delivered: map[machine.CommandID]int64{},
 	}

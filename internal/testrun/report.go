@@ -82,7 +82,9 @@ type Test struct {
 	Calls     []Call
 	Events    []value.Value // published
 	Files     []value.Value // name, media_type, size
-	NewSnap   bool          // its snapshot was written, or replaced
+	NewSnap   bool          // its snapshot is new, or replaced
+
+	document value.Value // what checks see
 }
 
 // Failure is one expectation that does not hold. A value that is not there has Has false.
