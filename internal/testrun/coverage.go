@@ -65,11 +65,9 @@ func (c *coverage) of(u *unit) *Coverage {
 		one.Hits = c.branches[branchKey{u, t.Reference, machine.Branch{Kind: machine.BranchTask}}]
 		for _, w := range ways(t) {
 			way, _ := u.doc.Position(t.Reference + w.pointer)
-			hits := 0
+			hits := c.branches[branchKey{u, t.Reference, w.branch}]
 			if w.outcome != "" {
 				hits = c.outcomes[outcomeKey{u, t.Reference, w.outcome}]
-			} else {
-				hits = c.branches[branchKey{u, t.Reference, w.branch}]
 			}
 			one.Branches = append(one.Branches, BranchCoverage{Name: w.name, Line: way, Hits: hits})
 		}
