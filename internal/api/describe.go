@@ -157,6 +157,7 @@ var schemaAbout = map[string]string{
 	"PasskeyOptions":      "What a browser is to do with a passkey.",
 	"CredentialBody":      "What the browser has done with a passkey.",
 	"AddPasskeyBody":      "The passkey that the browser has made, and its name.",
+	"RenamePasskeyBody":   "The other name of the passkey.",
 	"PasskeyView":         "A passkey of the person.",
 	"PasskeyList":         "The passkeys of the person.",
 	"IdentityView":        "An identity provider by which the person signs in.",

@@ -393,6 +393,7 @@ var samples = map[string][]request{
 	"listIdentities":       {{path: "/api/v1/me/identities", header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
 	"beginIdentity":        {{method: "POST", path: "/api/v1/me/identities", body: `{"provider":"company"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
 	"removeIdentity":       {{method: "DELETE", path: "/api/v1/me/identities/company", header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
+	"renamePasskey":        {{method: "PATCH", path: "/api/v1/me/passkeys/0197a5c4-8888-7000-8000-000000000008", body: `{"name":"Laptop"}`, header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
 	"removePasskey":        {{method: "DELETE", path: "/api/v1/me/passkeys/0197a5c4-8888-7000-8000-000000000008", header: map[string]string{"Cookie": "chargehand-80=" + goodToken}, keyless: true}},
 	"beginProviderSignIn":  {{path: "/api/v1/auth/oidc/company?verify=false", keyless: true}},
 	"finishProviderSignIn": {{path: "/api/v1/auth/oidc/company/callback?state=a&code=b", keyless: true}},

@@ -233,8 +233,17 @@ func TestPasskeysOverHTTP(t *testing.T) {
 		second := d.visitor()
 		second.http.Jar, second.keys = v.http.Jar, v.keys
 		more := v.want("a second one", v.send("POST", "/api/v1/me/passkeys", `{"credential":`+second.makeKey()+`}`), 201, "")
+		address := "/api/v1/me/passkeys/" + more.body["id"].(string)
+		renamed := v.want("another name", v.send("PATCH", address, `{"name":" Laptop "}`), 200, "")
+		if list := v.want("the list", v.send("GET", "/api/v1/me/passkeys", ""), 200, ""); renamed.body["name"] != "Laptop" || !strings.Contains(list.text, `"name":"Laptop"`) {
+			t.Errorf("renamed: %s; listed: %s", renamed.text, list.text)
+		}
+		v.want("no name", v.send("PATCH", address, `{"name":""}`), 400, "invalid_body")
+		v.want("no field", v.send("PATCH", address, `{}`), 400, "invalid_body")
+		v.want("a name that hides its end", v.send("PATCH", address, `{"name":"a\u202eb"}`), 400, "invalid_body")
+		v.want("that of another person", v.send("PATCH", "/api/v1/me/passkeys/0197a5c4-8888-7000-8000-000000000008", `{"name":"Mine"}`), 404, "passkey_not_found")
 		v.want("one of two", v.send("DELETE", "/api/v1/me/passkeys/"+more.body["id"].(string), ""), 204, "")
-		d.audited(audit.PasskeyAdded, audit.PasskeyRemoved)
+		d.audited(audit.PasskeyAdded, audit.PasskeyRenamed, audit.PasskeyRemoved)
 		if page := v.send("GET", "/sign-in", ""); !strings.Contains(page.text, `data-passkey="add"`) {
 			t.Errorf("the page of a person who is signed in: %s", page.text)
 		}

@@ -271,7 +271,7 @@ func examples() map[reflect.Type]any {
 		},
 		patchMeBody{Name: "Ada Lovelace", Locale: pointTo("en")}, settings{"theme": "dark"}, ownSessionPage{Data: []ownSession{opened}},
 		signInMethods{Password: true, Passkeys: true, OIDC: []signInProvider{{"company", "Example Ltd."}}}, signed, passkeyOptions{Options: passkeyExample}, credentialBody{Credential: credentialExample},
-		addPasskeyBody{Name: "Phone", Credential: credentialExample}, phone, passkeyList{Data: []passkeyView{phone}},
+		renamePasskeyBody{Name: "Laptop"}, addPasskeyBody{Name: "Phone", Credential: credentialExample}, phone, passkeyList{Data: []passkeyView{phone}},
 		identityBody{Provider: "company"}, identityBegun{URL: "https://id.example.com/authorize"},
 		identityList{Data: []identityView{{Provider: "company", Title: "Example Ltd.", CreatedAt: created}}},
 		setupBody{Token: "TOKEN", Name: "Ada Lovelace", Email: "ada@example.com", Password: "four words in a row"},

@@ -110,6 +110,9 @@ func (f *fakeSignIn) BeginPasskey(_ context.Context, _ *signin.Session, from sig
 func (f *fakeSignIn) AddPasskey(context.Context, *signin.Session, string, string, []byte, signin.Client) (signin.Passkey, error) {
 	return f.passkey(), f.fail
 }
+func (f *fakeSignIn) RenamePasskey(context.Context, *signin.Session, chargehand.PasskeyID, string) (signin.Passkey, error) {
+	return f.passkey(), f.fail
+}
 func (f *fakeSignIn) RemovePasskey(context.Context, *signin.Session, chargehand.PasskeyID) error {
 	return f.fail
 }

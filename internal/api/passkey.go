@@ -21,6 +21,9 @@ type (
 		Name       string         `json:"name,omitempty" doc:"For the person, to tell passkeys apart; left out: Passkey."`
 		Credential map[string]any `json:"credential" nullable:"false" doc:"What the browser answers, as PublicKeyCredential.toJSON() gives it (RegistrationResponseJSON)."`
 	}
+	renamePasskeyBody struct {
+		Name string `json:"name" doc:"1 to 100 characters that can be seen."`
+	}
 	passkeyOptions struct {
 		Options map[string]any `json:"options" nullable:"false" doc:"For PublicKeyCredential.parseRequestOptionsFromJSON, or parseCreationOptionsFromJSON."`
 	}
@@ -68,6 +71,12 @@ func passkeyEndpoints() []endpoint {
 			summary: "Add a passkey", about: "It needs a fresh sign-in. A person has at most 20.", body: jsonBody(addPasskeyBody{}, true),
 			answers:  []answer{{status: 201, about: "Added", view: passkeyView{}}},
 			problems: append(unusable, chargehand.CodeFreshSignInRequired), change: "passkey added", audits: []audit.Action{audit.PasskeyAdded}, serve: (*call).addPasskey,
+		},
+		{
+			method: patch, path: "/me/passkeys/{passkeyId}", id: "renamePasskey", tag: tag, enters: true, session: true,
+			summary: "Rename a passkey", about: "The name tells the person which one it is.", body: jsonBody(renamePasskeyBody{}, true),
+			answers: []answer{{status: 200, about: "Renamed", view: passkeyView{}}},
+			change:  "passkey renamed", audits: []audit.Action{audit.PasskeyRenamed}, serve: (*call).renamePasskey,
 		},
 		{
 			method: remove, path: "/me/passkeys/{passkeyId}", id: "removePasskey", tag: tag, enters: true, session: true,
@@ -183,4 +192,16 @@ func (c *call) addPasskey() error {
 
 func (c *call) removePasskey() error {
 	return c.done(c.server.signIn.RemovePasskey(c.r.Context(), c.session, c.passkey))
+}
+
+func (c *call) renamePasskey() error {
+	texts, err := c.texts("name")
+	if err != nil {
+		return err
+	}
+	renamed, err := c.server.signIn.RenamePasskey(c.r.Context(), c.session, c.passkey, texts["name"])
+	if err != nil {
+		return err
+	}
+	return c.view(http.StatusOK, viewPasskey(&renamed))
 }

@@ -709,7 +709,7 @@ func driveAudit(t *testing.T, i *installation) {
 	}
 	for _, action := range api.AuditedActions() {
 		switch action {
-		case audit.PasskeyAdded, audit.PasskeyRemoved: // TestPasskeysOverHTTP
+		case audit.PasskeyAdded, audit.PasskeyRemoved, audit.PasskeyRenamed: // TestPasskeysOverHTTP
 			continue
 		case audit.UserProvisioned, audit.IdentityLinked, audit.IdentityRemoved: // TestProvidersOverHTTP
 			continue

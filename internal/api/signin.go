@@ -36,6 +36,7 @@ type SignIn interface {
 	Passkeys(ctx context.Context, session *signin.Session) ([]signin.Passkey, error)
 	BeginPasskey(ctx context.Context, session *signin.Session, from signin.Client) (signin.Ceremony, error)
 	AddPasskey(ctx context.Context, session *signin.Session, name, way string, answer []byte, from signin.Client) (signin.Passkey, error)
+	RenamePasskey(ctx context.Context, session *signin.Session, id chargehand.PasskeyID, name string) (signin.Passkey, error)
 	RemovePasskey(ctx context.Context, session *signin.Session, id chargehand.PasskeyID) error
 
 	BeginProvider(ctx context.Context, name, redirect string, j signin.Journey) (signin.Departure, error)

@@ -55,6 +55,7 @@ const (
 	IdentityRemoved    Action = "identity.removed"
 	PasskeyAdded       Action = "passkey.added"
 	PasskeyRemoved     Action = "passkey.removed"
+	PasskeyRenamed     Action = "passkey.renamed"
 	SessionFailed      Action = "session.failed" // CountFailedSignIn
 	MasterKeyExchanged Action = "master_key.exchanged"
 )
@@ -116,6 +117,7 @@ var actions = []Description{
 	{IdentityRemoved, "A user can sign in by an identity provider no more, and has left its groups.", "user", "provider"},
 	{PasskeyAdded, "A user has added a passkey to the ways to sign in.", "passkey", ""},
 	{PasskeyRemoved, "A user has removed a passkey.", "passkey", ""},
+	{PasskeyRenamed, "A user has given a passkey another name.", "passkey", "name"},
 	{SessionFailed, "A sign-in has failed, `count` times within one minute. There is no target if no person is known.", "user", ""},
 	{MasterKeyExchanged, "The keys of the installation were wrapped by another master key, or older master keys were removed.", "master_key", "current, data_key, removed"},
 }

@@ -326,7 +326,7 @@ func (s *Service) addPasskey(ctx context.Context, tx *store.Tx, session *Session
 	if err := endAgain(tx, row.Person); err != nil {
 		return err
 	}
-	return s.recordPasskey(ctx, tx, session, audit.PasskeyAdded, &row)
+	return s.recordPasskey(ctx, tx, session, audit.PasskeyAdded, &row, nil)
 }
 
 // lockPerson makes the caller the only one that changes how the person of a session signs in. The session must not have
@@ -369,10 +369,52 @@ func (s *Service) RemovePasskey(ctx context.Context, session *Session, id charge
 			if err := tx.DeletePasskey(session.Person.No, id); err != nil {
 				return err
 			}
-			return s.recordPasskey(ctx, tx, session, audit.PasskeyRemoved, &keys[i])
+			return s.recordPasskey(ctx, tx, session, audit.PasskeyRemoved, &keys[i], nil)
 		}
-		return chargehand.NewError(chargehand.CodePasskeyNotFound, "You have no such passkey.")
+		return passkeyNotFound()
 	})
+}
+
+func passkeyNotFound() error {
+	return chargehand.NewError(chargehand.CodePasskeyNotFound, "You have no such passkey.")
+}
+
+// RenamePasskey gives a passkey of the person another name, by which the person tells it from the others: it decides
+// nothing, so that it needs no fresh sign-in. Codes: invalid_credentials, passkey_not_found, invalid_body.
+func (s *Service) RenamePasskey(ctx context.Context, session *Session, id chargehand.PasskeyID, name string) (Passkey, error) {
+	if session.old {
+		return Passkey{}, noSession()
+	}
+	name, complaint := person.Name(name)
+	if complaint != "" {
+		return Passkey{}, badField("name", "name "+complaint)
+	}
+	var renamed Passkey
+	err := s.update(ctx, func(tx *store.Tx) error {
+		if err := s.lockPerson(tx, session); err != nil {
+			return err
+		}
+		keys, err := tx.PasskeysOf(session.Person.No)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(keys, func(k store.Passkey) bool { return k.ID == id })
+		if i < 0 {
+			return passkeyNotFound()
+		}
+		k := &keys[i]
+		before := k.Name
+		k.Name = name
+		renamed = shownPasskey(k)
+		if name == before {
+			return nil
+		}
+		if err := tx.RenamePasskey(session.Person.No, id, name); err != nil {
+			return err
+		}
+		return s.recordPasskey(ctx, tx, session, audit.PasskeyRenamed, k, audit.Changes{}.Set("name", before, name))
+	})
+	return renamed, err
 }
 
 func lastWay() error {
@@ -401,10 +443,10 @@ func (s *Service) signsInWith(p *store.Person, passkeys int, identities []store.
 }
 
 // recordPasskey writes to the audit log of the account of the session.
-func (s *Service) recordPasskey(ctx context.Context, tx *store.Tx, session *Session, action audit.Action, k *store.Passkey) error {
+func (s *Service) recordPasskey(ctx context.Context, tx *store.Tx, session *Session, action audit.Action, k *store.Passkey, changes audit.Changes) error {
 	p := &session.Person
 	return audit.Write(ctx, tx, s.now(), audit.Entry{
 		Account: session.Account.No, Actor: audit.Actor{Kind: audit.User, ID: p.ID.String(), Name: p.Name}, Action: action,
-		Target: audit.Target{Kind: "passkey", ID: k.ID.String(), Name: k.Name},
+		Target: audit.Target{Kind: "passkey", ID: k.ID.String(), Name: k.Name}, Changes: changes,
 	})
 }

@@ -55,12 +55,13 @@ test("a person sees where they are signed in, and signs out elsewhere", async ({
   expect([await status(first), await status(second)]).toEqual([401, 401]);
 });
 
-test("a person makes a passkey, gives up once, and removes it", async ({
+test("a person makes a passkey, gives up once, renames it, and removes it", async ({
   page,
   server,
   member,
   others,
   hand,
+  watch,
   inspect,
 }) => {
   others.push(named(server.url));
@@ -86,7 +87,17 @@ test("a person makes a passkey, gives up once, and removes it", async ({
   await inspect("security-refused");
   await hand.press("Cancel");
 
-  await hand.press("Remove work laptop");
+  await hand.press("Rename work laptop");
+  await hand.fill("Name", "");
+  await hand.press("Rename");
+  await expect(page.getByLabel("Name", { exact: true })).toHaveAttribute("aria-invalid", "true");
+  expect(watch.take()).toEqual([expect.stringMatching(/^400 for .*\/me\/passkeys\//)]);
+  await inspect("security-rename-refused");
+  await hand.fill("Name", "home laptop");
+  await hand.press("Rename");
+  await expect(page.getByRole("row", { name: /home laptop/ })).toBeVisible();
+
+  await hand.press("Remove home laptop");
   await hand.press("Remove");
   await expect(page.getByText("You have no passkey yet.")).toBeVisible();
 });

@@ -41,6 +41,11 @@ export async function addPasskey(name: string): Promise<void> {
   await queries.invalidateQueries(passkeysQuestion());
 }
 
+export async function renamePasskey(id: string, name: string): Promise<void> {
+  await client.PATCH("/me/passkeys/{passkeyId}", { params: { path: { passkeyId: id } }, body: { name } });
+  await queries.invalidateQueries(passkeysQuestion());
+}
+
 export async function removePasskey(id: string): Promise<void> {
   await client.DELETE("/me/passkeys/{passkeyId}", { params: { path: { passkeyId: id } } });
   await queries.invalidateQueries(passkeysQuestion());

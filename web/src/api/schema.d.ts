@@ -1341,7 +1341,7 @@ export type paths = {
         delete: operations["removePasskey"];
         options?: never;
         head?: never;
-        patch?: never;
+        patch: operations["renamePasskey"];
         trace?: never;
     };
     "/auth/oidc/{provider}": {
@@ -2779,6 +2779,9 @@ export type components = {
         };
         ReleaseBody: {
             force?: boolean;
+        };
+        RenamePasskeyBody: {
+            name: string;
         };
         ResetBody: {
             token: string;
@@ -6107,6 +6110,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    renamePasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                passkeyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenamePasskeyBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyView"];
+                };
             };
         };
     };

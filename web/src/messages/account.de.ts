@@ -28,6 +28,8 @@ export const security = {
   unable:
     "Dieser Browser erstellt für diese Adresse keine Passkeys: Passkeys brauchen einen Namen wie localhost, und anderswo HTTPS.",
   refused: "Der Browser hat keinen Passkey erstellt. Nichts hat sich geändert.",
+  rename: "Umbenennen",
+  renameTitle: (name: string) => `${name} umbenennen`,
   remove: "Entfernen",
   removeTitle: (name: string) => `${name} entfernen`,
   removeHelp: "Damit meldet sich von nun an niemand mehr an. Das lässt sich nicht rückgängig machen.",

@@ -25,6 +25,8 @@ export const security = {
   make: "Make the passkey",
   unable: "This browser makes no passkeys for this address: they need a name such as localhost, and HTTPS elsewhere.",
   refused: "The browser made no passkey. Nothing has changed.",
+  rename: "Rename",
+  renameTitle: (name: string) => `Rename ${name}`,
   remove: "Remove",
   removeTitle: (name: string) => `Remove ${name}`,
   removeHelp: "It opens no session from now on. This cannot be undone.",

@@ -29,6 +29,7 @@ const actions: Record<string, string> = {
   "operation.started": "Sammelaktion gestartet",
   "passkey.added": "Passkey hinzugefügt",
   "passkey.removed": "Passkey entfernt",
+  "passkey.renamed": "Passkey umbenannt",
   "password.changed": "Passwort geändert",
   "password.reset": "Passwort über Link gesetzt",
   "secret.deleted": "Geheimnis gelöscht",

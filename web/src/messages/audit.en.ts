@@ -28,6 +28,7 @@ const actions: Record<string, string> = {
   "operation.started": "Operation started",
   "passkey.added": "Passkey added",
   "passkey.removed": "Passkey removed",
+  "passkey.renamed": "Passkey renamed",
   "password.changed": "Password changed",
   "password.reset": "Password set by a link",
   "secret.deleted": "Secret deleted",

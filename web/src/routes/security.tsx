@@ -7,6 +7,7 @@ import {
   endSession,
   passkeysQuestion,
   removePasskey,
+  renamePasskey,
   sessionsQuestion,
   type OwnSession,
   type Passkey,
@@ -24,7 +25,8 @@ import { passkeysWork } from "../parts/passkeys.ts";
 import { When } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 
-type Open = { what: "others" | "add" } | { what: "end"; session: OwnSession } | { what: "remove"; passkey: Passkey };
+type Open =
+  { what: "others" | "add" } | { what: "end"; session: OwnSession } | { what: "remove" | "rename"; passkey: Passkey };
 
 /** Where the person is signed in, and the passkeys that do it. */
 export default function Security() {
@@ -52,7 +54,7 @@ export default function Security() {
         {passkeys.isLoading && <Waiting />}
         {passkeys.data?.data.length === 0 && <Empty text={texts.none} />}
         {passkeys.data && passkeys.data.data.length > 0 && (
-          <Passkeys passkeys={passkeys.data.data} remove={(passkey) => setOpen({ what: "remove", passkey })} />
+          <Passkeys passkeys={passkeys.data.data} act={(what, passkey) => setOpen({ what, passkey })} />
         )}
       </section>
       <Identities />
@@ -87,6 +89,7 @@ export default function Security() {
         </Ask>
       )}
       {open?.what === "add" && <Add close={close} />}
+      {open?.what === "rename" && <Rename passkey={open.passkey} close={close} />}
       {open?.what === "remove" && (
         <Ask
           danger
@@ -162,7 +165,13 @@ function Sessions({ sessions, end }: { sessions: readonly OwnSession[]; end: (se
   );
 }
 
-function Passkeys({ passkeys, remove }: { passkeys: readonly Passkey[]; remove: (passkey: Passkey) => void }) {
+function Passkeys({
+  passkeys,
+  act,
+}: {
+  passkeys: readonly Passkey[];
+  act: (what: "remove" | "rename", passkey: Passkey) => void;
+}) {
   const texts = securityTexts();
   return (
     <table className="list" aria-label={texts.passkeys}>
@@ -183,9 +192,22 @@ function Passkeys({ passkeys, remove }: { passkeys: readonly Passkey[]; remove: 
             </td>
             <td>{passkey.last_used_at === undefined ? texts.never : <When at={passkey.last_used_at} />}</td>
             <td>
-              <Button variant="default" aria-label={texts.removeTitle(passkey.name)} onClick={() => remove(passkey)}>
-                {texts.remove}
-              </Button>
+              <div className="actions">
+                <Button
+                  variant="default"
+                  aria-label={texts.renameTitle(passkey.name)}
+                  onClick={() => act("rename", passkey)}
+                >
+                  {texts.rename}
+                </Button>
+                <Button
+                  variant="default"
+                  aria-label={texts.removeTitle(passkey.name)}
+                  onClick={() => act("remove", passkey)}
+                >
+                  {texts.remove}
+                </Button>
+              </div>
             </td>
           </tr>
         ))}
@@ -224,6 +246,29 @@ function Add({ close }: { close: () => void }) {
         <p role="alert" className="complaint">
           {texts.refused}
         </p>
+      )}
+    </Ask>
+  );
+}
+
+function Rename({ passkey, close }: { passkey: Passkey; close: () => void }) {
+  const texts = securityTexts();
+  const [name, setName] = useState(passkey.name);
+  const act = async () => {
+    await renamePasskey(passkey.id, name.trim());
+    close();
+  };
+  return (
+    <Ask title={texts.renameTitle(passkey.name)} button={texts.rename} close={close} act={act}>
+      {(at) => (
+        <TextInput
+          data-autofocus
+          label={texts.name}
+          description={texts.nameHelp}
+          value={name}
+          error={at("/name")}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
       )}
     </Ask>
   );
