@@ -78,6 +78,48 @@ test("a page is loaded anew when another person has signed in in another tab", a
   await expect(page.getByText("what Barbara has typed")).toHaveCount(0);
 });
 
+test("an author finds a task, renames it where it is named, and reads what a key stands for", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const workflow = await apply(admin, waits);
+  await signIn(await author(admin, "Barbara Liskov"));
+  await page.goto(`/workflows/${workflow.name}?mode=edit`);
+  await write(page, definition(workflow.name, "1.1.0", right));
+  await page.keyboard.press("ControlOrMeta+p");
+  const options = page.getByRole("option");
+  await expect(options).toHaveText(["decide line 7", "count line 12", "pause line 15"]);
+  await page.keyboard.type("pau");
+  await expect(options).toHaveText(["pause line 15"]);
+  await inspect("editor-go-to-task");
+  await page.keyboard.press("Enter");
+  await expect(text(page)).toBeFocused();
+  await expect(page.locator(".cm-activeLine")).toHaveText("  - pause:");
+
+  await page.keyboard.press("F2");
+  await hand.fill("Name", "count");
+  await page.getByRole("dialog").getByRole("button", { name: "Rename the task" }).press("Enter");
+  await expect(page.getByLabel("Name", { exact: true })).toHaveAccessibleDescription(/called count already/);
+  await inspect("editor-rename-refused");
+  await hand.fill("Name", "rest");
+  await page.getByRole("dialog").getByRole("button", { name: "Rename the task" }).press("Enter");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByText("pause is called rest now.")).toBeVisible();
+  await expect(page.locator(".cm-activeLine")).toHaveText("  - rest:");
+  await expect(page.locator(".cm-line").filter({ hasText: "then:" })).toHaveText("            then: rest");
+  await expect(problems(page)).toContainText("No problems");
+  await page.keyboard.press("ControlOrMeta+z"); // one change
+  await expect(page.locator(".cm-line").filter({ hasText: "then:" })).toHaveText("            then: pause");
+  await expect(page.locator(".cm-line").filter({ hasText: "- pause:" })).toHaveCount(1);
+
+  await page.locator(".cm-line").filter({ hasText: "wait:" }).getByText("wait", { exact: true }).hover();
+  await expect(page.locator(".cm-about")).toBeVisible();
+  await inspect("editor-about");
+});
+
 test("an author corrects three errors where they are marked, publishes, and sees what has changed", async ({
   page,
   admin,

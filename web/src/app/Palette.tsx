@@ -1,11 +1,10 @@
-import { TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { useId, useState, type KeyboardEvent } from "react";
+import { useState } from "react";
 import { environment } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { languages, t } from "../messages/index.ts";
 import { shellTexts } from "../messages/shell.ts";
-import { Dialog } from "../parts/Dialog.tsx";
+import { Finder } from "../parts/Finder.tsx";
 import { change, changeLanguage, themes } from "../parts/preferences.ts";
 import { allSections } from "./sections.ts";
 import { signOut } from "./signOut.ts";
@@ -65,59 +64,17 @@ function useCommands(text: string, showKeys: () => void): Command[] {
 
 export default function Palette({ close, showKeys }: { close: () => void; showKeys: () => void }) {
   const [text, setText] = useState("");
-  const [chosen, setChosen] = useState(0);
   const commands = useCommands(text, showKeys);
-  const id = useId();
-  const run = (command: Command | undefined) => {
-    close();
-    command?.run();
-  };
-  const press = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) {
-      event.preventDefault();
-      setChosen((chosen + step + commands.length) % Math.max(1, commands.length));
-    } else if (event.key === "Enter") {
-      event.preventDefault();
-      run(commands[chosen]);
-    }
-  };
+  const texts = shellTexts().palette;
   return (
-    <Dialog title={shellTexts().palette.title} close={close}>
-      <TextInput
-        data-autofocus
-        size="sm"
-        role="combobox"
-        aria-label={shellTexts().palette.field}
-        placeholder={shellTexts().palette.field}
-        aria-expanded
-        aria-controls={id}
-        aria-activedescendant={commands.length > 0 ? `${id}-${chosen}` : undefined}
-        value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-          setChosen(0);
-        }}
-        onKeyDown={press}
-      />
-      <div id={id} role="listbox" aria-label={shellTexts().palette.title} className="options">
-        {commands.map((command, i) => (
-          // The field has the focus and the keys.
-          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
-          <div
-            key={command.name}
-            id={`${id}-${i}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={i === chosen}
-            ref={i === chosen ? (element) => element?.scrollIntoView({ block: "nearest" }) : undefined}
-            onPointerMove={() => setChosen(i)}
-            onClick={() => run(command)}
-          >
-            {command.name}
-          </div>
-        ))}
-      </div>
-    </Dialog>
+    <Finder
+      title={texts.title}
+      field={texts.field}
+      text={text}
+      change={setText}
+      choices={commands.map((command) => ({ id: command.name, ...command }))}
+      choose={(command) => command.run()}
+      close={close}
+    />
   );
 }

@@ -11,7 +11,14 @@ import {
 } from "@codemirror/language";
 import { lintGutter, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorState, type Extension } from "@codemirror/state";
-import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import {
+  EditorView,
+  highlightActiveLine,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+  type HoverTooltipSource,
+} from "@codemirror/view";
 import type { SyntaxNode, Tree } from "@lezer/common";
 import { getNonce } from "get-nonce";
 import { find, namedIn, pathAt, pathOf, pointerOf, positionOf, type Named } from "./path.ts";
@@ -34,6 +41,8 @@ export interface Options {
   /** Texts of the parts that CodeMirror makes, by their English ones. */
   phrases: Record<string, string>;
   complete: CompletionSource;
+  /** What the word under the pointer stands for. */
+  describe: HoverTooltipSource;
   changed: (text: string) => void;
   /** The cursor is in another place of the definition. */
   moved: (pointer: string) => void;
@@ -79,7 +88,7 @@ function endOf(tree: Tree, text: string, from: number): number {
 export class Code {
   readonly #view: EditorView;
 
-  constructor({ parent, text, label, phrases, complete, changed, moved, leaving, dropped }: Options) {
+  constructor({ parent, text, label, phrases, complete, describe, changed, moved, leaving, dropped }: Options) {
     let place = "";
     const leave = (view: EditorView) => {
       // Until another key is pressed; a slow hand has all the time it needs.
@@ -111,6 +120,7 @@ export class Code {
           highlightActiveLine(),
           lintGutter(),
           autocompletion({ override: [complete] }),
+          hoverTooltip(describe),
           keymap.of([
             ...completionKeymap,
             ...historyKeymap,
@@ -203,6 +213,16 @@ export class Code {
     if (found?.key) {
       this.#select(found.key.from);
     }
+  }
+
+  /** What is written, and where the cursor is in it. */
+  get written(): { tree: Tree; text: string; cursor: number } {
+    return { tree: this.#tree(), text: this.text, cursor: this.#view.state.selection.main.head };
+  }
+
+  /** Changes some places at once, which can be undone at once. */
+  change(changes: readonly { from: number; to: number; insert: string }[]): void {
+    this.#view.dispatch({ changes });
   }
 
   #select(position: number): void {

@@ -1,5 +1,6 @@
+import { yamlLanguage } from "@codemirror/lang-yaml";
 import { expect, test } from "vitest";
-import { offersAt } from "./complete.ts";
+import { aboutAt, offersAt } from "./complete.ts";
 import type { Schema } from "./schema.ts";
 
 /** What the schema of definitions is made of, in short. */
@@ -62,4 +63,22 @@ test("values are names of tasks, of parts, and those that the schema has", () =>
 test("expressions are offered names of the language and of the loops around them", () => {
   const text = "do:\n  - a:\n      for: { each: file }\n      do:\n        - b:\n            with: ${ $| }";
   expect(offered(text)).toEqual(["$file", "$index", "$context"]);
+});
+
+test("keys and variables say what they stand for", () => {
+  const text = "document:\n  name: x\ndo:\n  - a:\n      set: ${ $context.$input }\n";
+  const about = (part: string) => {
+    const found = aboutAt(
+      root,
+      [["$context", "What was exported"]],
+      yamlLanguage.parser.parse(text),
+      text,
+      text.indexOf(part) + 1,
+    );
+    return found && [text.slice(found.from, found.to), found.text];
+  };
+  expect(about("document")).toEqual(["document", "What it is."]);
+  expect(about("$context")).toEqual(["$context", "What was exported"]);
+  expect(about("$input")).toBeUndefined();
+  expect(about("x\n")).toBeUndefined();
 });

@@ -119,6 +119,46 @@ function loopNames({ path, tree, text }: Cursor): string[] {
   });
 }
 
+/** What a word of a definition stands for. */
+export interface About {
+  from: number;
+  to: number;
+  text: string;
+}
+
+/** What is at a position: a key of the language, or a variable of an expression. */
+export function aboutAt(
+  root: Schema,
+  variables: Variables,
+  tree: Tree,
+  text: string,
+  position: number,
+): About | undefined {
+  const line = text.lastIndexOf("\n", position - 1) + 1;
+  for (const word of text
+    .slice(line, line + 2000)
+    .split("\n", 1)[0]
+    ?.matchAll(/\$[a-z]\w*/g) ?? []) {
+    const from = line + word.index;
+    const known = variables.find(([name]) => name === word[0]);
+    if (known && from <= position && position <= from + word[0].length) {
+      return { from, to: from + word[0].length, text: known[1] };
+    }
+  }
+  const key = tree.resolveInner(position, 1).parent;
+  if (key?.name !== "Key" || !key.parent) {
+    return undefined;
+  }
+  const path = pathTo(key.parent, text);
+  const fields = (length: number): Fields => {
+    const value = find(tree, text, path.slice(0, length))?.value;
+    return value?.name.endsWith("Mapping") ? fieldsOf(value, text) : undefined;
+  };
+  const offers = keysOf(root, schemasAt(root, path.slice(0, -1), fields));
+  const about = offers.find((offer) => offer.name === path.at(-1))?.about;
+  return about === undefined ? undefined : { from: key.from, to: key.to, text: about };
+}
+
 /** The source of completions for the editor. */
 export function completeFrom(root: Schema, variables: Variables) {
   return (context: CompletionContext): CompletionResult | null => {

@@ -20,17 +20,39 @@ export interface Compared {
   changed?: ((text: string) => void) | undefined;
 }
 
+/** How differences look. */
+const theme = EditorView.theme({
+  ".cm-deletedChunk, .cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--panel)" },
+  "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": {
+    background: "none",
+    textDecoration: "line-through var(--error)",
+  },
+  "&.cm-merge-b .cm-changedText": { background: "none", textDecoration: "underline 2px var(--finished)" },
+  "&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter": { background: "var(--error)" },
+  "&.cm-merge-b .cm-changedLineGutter": { background: "var(--finished)" },
+  ".cm-deletedChunk .cm-chunkButtons button": {
+    minHeight: "24px",
+    margin: "0 2px",
+    color: "var(--ink)",
+    backgroundColor: "var(--page)",
+    border: "1px solid var(--control)",
+  },
+  ".cm-collapsedLines": { color: "var(--ink-2)", background: "var(--panel)" },
+});
+
 const collapseUnchanged = { margin: 3, minSize: 6 };
 
 /** Shows how a text differs from another one, until the function that it returns is called. */
 export function compare({ parent, a, b, layout, phrases, changed }: Compared): () => void {
   const shown = (side: Side): Extension => [
     basics(side.label, phrases),
+    theme,
     EditorState.readOnly.of(true),
     EditorView.contentAttributes.of({ "aria-readonly": "true" }),
   ];
   const written = (side: Side): Extension => [
     basics(side.label, phrases),
+    theme,
     history(),
     keymap.of([...defaultKeymap, ...historyKeymap]),
     EditorView.updateListener.of((update) => {

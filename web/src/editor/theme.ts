@@ -12,16 +12,6 @@ export const theme = EditorView.theme({
   ".cm-gutters": { color: "var(--ink-2)", backgroundColor: "var(--panel)", borderRight: "1px solid var(--line)" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
   "& .cm-line ::selection, & .cm-line::selection": { backgroundColor: "var(--accent-soft)", color: "var(--ink)" },
-  ".cm-selectionMatch, .cm-searchMatch": { backgroundColor: "transparent", outline: "1px solid var(--control)" },
-  ".cm-searchMatch-selected": { outline: "2px solid var(--accent)" },
-  ".cm-panels": { color: "var(--ink)", backgroundColor: "var(--panel)", borderColor: "var(--line)" },
-  ".cm-panel input, .cm-panel button": {
-    color: "var(--ink)",
-    background: "var(--page)",
-    border: "1px solid var(--control)",
-    borderRadius: "4px",
-    minHeight: "24px",
-  },
   ".cm-tooltip": { color: "var(--ink)", backgroundColor: "var(--page)", border: "1px solid var(--control)" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "3px 8px" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
@@ -38,22 +28,6 @@ export const theme = EditorView.theme({
   ".cm-lintRange-error, .cm-lintRange-warning": { backgroundImage: "none" },
   ".cm-lintRange-error": { textDecoration: "underline wavy var(--error)", textUnderlineOffset: "3px" },
   ".cm-lintRange-warning": { textDecoration: "underline wavy var(--person)", textUnderlineOffset: "3px" },
-  ".cm-deletedChunk, .cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--panel)" },
-  "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": {
-    background: "none",
-    textDecoration: "line-through var(--error)",
-  },
-  "&.cm-merge-b .cm-changedText": { background: "none", textDecoration: "underline 2px var(--finished)" },
-  "&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter": { background: "var(--error)" },
-  "&.cm-merge-b .cm-changedLineGutter": { background: "var(--finished)" },
-  ".cm-deletedChunk .cm-chunkButtons button": {
-    minHeight: "24px",
-    margin: "0 2px",
-    color: "var(--ink)",
-    backgroundColor: "var(--page)",
-    border: "1px solid var(--control)",
-  },
-  ".cm-collapsedLines": { color: "var(--ink-2)", background: "var(--panel)" },
 });
 
 /** Colour is left to states: keys are strong, comments are dim. */

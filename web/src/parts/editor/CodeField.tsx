@@ -36,6 +36,7 @@ export function CodeField({
         ]);
         return language === undefined ? null : completeFrom(language as Schema, texts.variables)(context);
       },
+      describe: async (view, at) => (await import("../../editor/hover.ts")).describe(texts.variables, view, at),
       changed,
       moved,
       leaving: setLeaves,

@@ -25,6 +25,7 @@ const Beside = later(() => import("./Beside.tsx"));
 const Expression = later(() => import("./Expression.tsx"));
 const Publish = later(() => import("./Publish.tsx"));
 const Conflict = later(() => import("./Conflict.tsx"));
+const TaskDialog = later(() => import("./TaskDialog.tsx"));
 
 const sides = ["graph", "expression", "nothing"] as const;
 
@@ -73,6 +74,7 @@ export default function Workbench({
   const [at, setAt] = useState("");
   const [publishing, setPublishing] = useState<Named>();
   const [room, setRoom] = useState(true);
+  const [seeking, setSeeking] = useState<"go" | "rename">(); // a task
   const dirty = text !== base.text;
   const isDirty = useRef(dirty);
   useEffect(() => {
@@ -140,11 +142,22 @@ export default function Workbench({
   };
   const mayPublish = may("workflows:publish");
   const press = useEffectEvent((event: KeyboardEvent) => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey || document.querySelector("[role=dialog]")) {
+    if (document.querySelector("[role=dialog]")) {
+      return;
+    }
+    if (event.key === "F2" && (event.target as Element).closest(".code")) {
+      event.preventDefault();
+      setSeeking("rename");
+      return;
+    }
+    if (!(event.ctrlKey || event.metaKey) || event.altKey) {
       return;
     }
     const key = event.key.toLowerCase();
-    if (key === "s") {
+    if (key === "p" && !event.shiftKey && !saving.conflict) {
+      event.preventDefault();
+      setSeeking("go");
+    } else if (key === "s") {
       event.preventDefault();
       if (saving.conflict) {
         return;
@@ -233,6 +246,11 @@ export default function Workbench({
               {texts.sides[each]}
             </Button>
           ))}
+          {(["go", "rename"] as const).map((each) => (
+            <Button key={each} size="compact-sm" variant="default" onClick={() => setSeeking(each)}>
+              {texts.tasks[each]}
+            </Button>
+          ))}
         </div>
         <div className="workbench-parts" data-beside={side !== "nothing" || undefined}>
           <div className="workbench-text">
@@ -261,6 +279,9 @@ export default function Workbench({
           )}
         </div>
       </div>
+      <Suspense>
+        {seeking && <TaskDialog what={seeking} code={code} close={() => setSeeking(undefined)} tell={saving.tell} />}
+      </Suspense>
       {publishing && (
         <Suspense>
           <Publish

@@ -1,0 +1,4 @@
+import { screenTexts } from "./index.ts";
+import { taskName } from "./taskname.en.ts";
+
+export const taskNameTexts = screenTexts(taskName, async () => (await import("./taskname.de.ts")).taskName);
