@@ -75,7 +75,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	registered := collected{}
 	telemetry.NewTemporalMetrics(registered)
 	telemetry.Watched(nil, registered, nil)
-	registered.MustRegister(telemetry.NewDatabase(), newRows(nil, true), newQuotas(nil), sinkRows{}, &mailRows{})
+	registered.MustRegister(telemetry.NewDatabase(), newRows(nil, true), newQuotas(nil), sinkRows{}, &mailRows{}, &reminderRows{})
 	registerEmbedded(registered, &embedded.Engine{})
 	registerTemporal(registered, &temporal.Engine{})
 	registerLogs(registered, &runlog.Writer{})

@@ -22,6 +22,7 @@ import (
 	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/reminder"
 	"github.com/chargehand/chargehand/internal/resource"
 	"github.com/chargehand/chargehand/internal/rollup"
 	"github.com/chargehand/chargehand/internal/runlog"
@@ -58,6 +59,8 @@ type term struct {
 	api     *api.Server
 	signIn  *signin.Service
 	mail    *mail.Outbox // nil: no mail is sent
+	// reminder looks after the times of human tasks; nil: this process leaves it to others.
+	reminder *reminder.Worker
 
 	failures     *failureLog
 	fetcher      *resource.Fetcher // of activities
@@ -124,6 +127,7 @@ func (t *term) open(ctx context.Context) error {
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents, Audit: cfg.RetentionAudit}, RedirectLinks: cfg.FilesRedirect,
 		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == installation.EngineTemporal,
 	})
+	t.openReminder(registry)
 	t.openSinks(registry)
 	if !cfg.WorkerOnly {
 		registry.MustRegister(newQuotas(t.service))
@@ -214,6 +218,7 @@ func (t *term) start(l net.Listener) <-chan error {
 	if t.mail.On() {
 		t.services.Start("mail", t.mail.Run)
 	}
+	t.services.Start("times of human tasks", t.reminder.Run)
 	if t.cfg.Workflows != "" {
 		t.services.Start("workflow folder", t.watchWorkflows)
 	}

@@ -31,6 +31,7 @@ type TaskAnswer struct {
 type OpenedTask struct {
 	Row        store.HumanTask // complete; No is set by the insertion
 	Candidates []store.TaskCandidate
+	RemindMs   []int64 // when to remind of it
 }
 
 // OpenTask makes the task of an OpenTask command of an execution, without secrets. Its Execution is that of the row,
@@ -46,6 +47,9 @@ func OpenTask(row *store.Execution, c *machine.Command, openedMs int64, s *Secre
 	}}
 	if read.Due != nil {
 		t.Row.DueMs = machine.AddSpan(openedMs, *read.Due)
+	}
+	for _, after := range read.Remind {
+		t.RemindMs = append(t.RemindMs, machine.AddSpan(openedMs, after))
 	}
 	t.Candidates = Candidates(t.Row.Assignees)
 	return t

@@ -45,7 +45,7 @@ func (fx *humanFixture) open(request map[string]any) chargehand.HumanTaskID {
 			return err
 		}
 		task := engine.OpenTask(&row, &c, fx.nowMs(), nil)
-		return tx.OpenTask(&task.Row, task.Candidates)
+		return tx.OpenTask(&task.Row, task.Candidates, task.RemindMs...)
 	})
 	if err != nil {
 		fx.t.Fatal(err)

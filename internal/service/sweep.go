@@ -10,6 +10,7 @@ import (
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/pause"
+	"github.com/chargehand/chargehand/internal/reminder"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -211,6 +212,10 @@ func (s *Service) sweepSteps() []sweepStep {
 	})
 	write(func(tx *store.Tx) (int, error) {
 		n, err := tx.DeleteMail(ago(mail.Keep), sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteFacts(ago(reminder.FactLife), sweepRows)
 		return int(n), err
 	})
 	write(func(tx *store.Tx) (int, error) { return tx.DeleteOperations(ago(OperationLife), sweepRows) })

@@ -60,5 +60,8 @@ func (t *Tx) deleteTasks(execution int64, keep func(Row) error) error {
 			return fmt.Errorf("read the payloads of human tasks: %w", err)
 		}
 	}
+	if err := t.c.Send("delete facts", `DELETE FROM fact WHERE execution = ?1`, execution); err != nil {
+		return err
+	}
 	return t.c.Send("delete human tasks", `DELETE FROM human_task WHERE execution = ?1`, execution)
 }

@@ -76,9 +76,10 @@ type TaskCandidate struct {
 	Name string
 }
 
-// OpenTask inserts a task with those who may answer it, and sets t.No and t.Step. A blob of its request must have been
-// reserved. ErrConflict: the execution has opened it already.
-func (t *Tx) OpenTask(h *HumanTask, candidates []TaskCandidate) error {
+// OpenTask inserts a task with those who may answer it, its due time, the times at which it is to be reminded of, and the
+// fact that it was opened. It sets h.No and h.Step. A blob of its request must have been reserved. ErrConflict: the
+// execution has opened it already.
+func (t *Tx) OpenTask(h *HumanTask, candidates []TaskCandidate, remindMs ...int64) error {
 	h.Step = 1
 	row := idKey(h.ID)
 	no, err := t.insert("open a human task", `INSERT INTO human_task (id, account, environment, workflow, execution, batch, command, seq, reference, iterations,
@@ -94,7 +95,13 @@ func (t *Tx) OpenTask(h *HumanTask, candidates []TaskCandidate) error {
 	if err := t.refBlob(h.Request.Blob); err != nil {
 		return err
 	}
-	return t.insertCandidates(h, candidates)
+	if err := t.insertCandidates(h, candidates); err != nil {
+		return err
+	}
+	if err := t.insertTaskTimes(h, remindMs); err != nil {
+		return err
+	}
+	return t.noteTask(h.No, FactTaskOpened, h.CreatedMs)
 }
 
 func (t *Tx) insertCandidates(h *HumanTask, candidates []TaskCandidate) error {
@@ -163,7 +170,19 @@ func (t *Tx) AnswerTask(h *HumanTask, answerer int64, answer Payload, endedMs in
 	if err := t.refBlob(answer.Blob); err != nil {
 		return err
 	}
-	return t.dropCandidates(h.No)
+	return t.taskEnded(h.No, FactTaskAnswered, endedMs)
+}
+
+// taskEnded removes what an open task has beside its row, and notes how it ended. Its times go first: what was noted of
+// them in another transaction comes before the end then.
+func (t *Tx) taskEnded(task int64, how FactKind, endedMs int64) error {
+	if err := t.dropCandidates(task); err != nil {
+		return err
+	}
+	if err := t.c.Send("delete times of a human task", `DELETE FROM human_time WHERE task = ?1`, task); err != nil {
+		return err
+	}
+	return t.noteTask(task, how, endedMs)
 }
 
 func (t *Tx) dropCandidates(task int64) error {
@@ -183,7 +202,7 @@ func (t *Tx) WithdrawTask(execution int64, command uint64, why uint8, endedMs in
 		return 0, fmt.Errorf("withdraw a human task: %w", err)
 	}
 	if task != 0 {
-		return TaskWithdrawn, t.dropCandidates(task)
+		return TaskWithdrawn, t.taskEnded(task, FactTaskWithdrawn, endedMs)
 	}
 	var status TaskStatus
 	err = t.c.Query(`UPDATE human_task SET used = 0 WHERE execution = ?1 AND command = ?2 RETURNING status`, func(r Row) error {
@@ -217,8 +236,12 @@ func withdrawal(phase chargehand.Phase) uint8 {
 
 // withdrawTasks ends the tasks of an execution that ends.
 func (t *Tx) withdrawTasks(execution int64, why uint8, endedMs int64) error {
-	return t.c.Query(`UPDATE human_task SET status = 4, why = ?2, ended_ms = ?3, claimant = 0, step = step + 1
- WHERE execution = ?1 AND status < 3 RETURNING no`, func(r Row) error { return t.dropCandidates(r.Int(0)) }, execution, int64(why), endedMs)
+	tasks, err := t.numbers(`UPDATE human_task SET status = 4, why = ?2, ended_ms = ?3, claimant = 0, step = step + 1
+ WHERE execution = ?1 AND status < 3 RETURNING no`, execution, int64(why), endedMs)
+	for i := 0; i < len(tasks) && err == nil; i++ {
+		err = t.taskEnded(tasks[i], FactTaskWithdrawn, endedMs)
+	}
+	return err
 }
 
 const (
@@ -270,6 +293,11 @@ func (r *Reader) HumanTaskByID(account int64, env chargehand.Environment, id cha
 // HumanTaskOf reads the task of a command of an execution. Errors: ErrNotFound.
 func (r *Reader) HumanTaskOf(execution int64, command uint64) (HumanTask, error) {
 	return r.humanTask(` WHERE h.execution = ?1 AND h.command = ?2`, execution, int64(command))
+}
+
+// HumanTaskByNo reads a task by its internal number. Errors: ErrNotFound.
+func (r *Reader) HumanTaskByNo(no int64) (HumanTask, error) {
+	return r.humanTask(` WHERE h.no = ?1`, no)
 }
 
 // OpenTasksOf reads the ids of up to limit tasks of an execution that are open or claimed, by command.

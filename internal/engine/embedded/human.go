@@ -55,7 +55,7 @@ func (s *writeSet) writeTasks(tx *store.Tx) error {
 	for i := range s.openTasks {
 		t := s.openTasks[i] // a copy: an attempt that is undone must leave no number
 		t.Row.Execution = s.inst.no
-		if err := tx.OpenTask(&t.Row, t.Candidates); err != nil {
+		if err := tx.OpenTask(&t.Row, t.Candidates, t.RemindMs...); err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,7 @@ func (a *activities) taskStep(tx *store.Tx, row *store.Execution, s *taskStep, o
 		}
 		t := open.Row
 		t.Account, t.Environment, t.Workflow, t.Execution, t.Batch = row.Account, row.Environment, row.Workflow, row.No, row.Batch
-		return nil, tx.OpenTask(&t, open.Candidates)
+		return nil, tx.OpenTask(&t, open.Candidates, open.RemindMs...)
 	case s.Read:
 		return usedAnswer(tx, row.No, s.Command)
 	}

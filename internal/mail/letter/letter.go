@@ -21,6 +21,10 @@ const (
 	AskedReset Kind = "asked reset" // the person has asked for the link
 	KeyEnds    Kind = "key ends"
 	Test       Kind = "test" // of the settings
+	// Of human tasks.
+	TaskOpened   Kind = "task opened"
+	TaskReminded Kind = "task reminded"
+	TaskOverdue  Kind = "task overdue"
 )
 
 // Letter is what a mail says. It is stored, sealed, as JSON.
@@ -31,12 +35,17 @@ type Letter struct {
 	Account string    `json:"account,omitempty"` // its name
 	By      string    `json:"by,omitempty"`      // name of who invites; empty: a program
 	URL     string    `json:"url,omitempty"`     // to open
-	Until   time.Time `json:"until,omitzero"`    // how long the address can be used; when the key ends
+	Until   time.Time `json:"until,omitzero"`    // how long the address can be used; when the key ends. Zero: it is not said
 	Key     string    `json:"key,omitempty"`     // its name
 	// LastFour are the last characters of the key.
 	LastFour    string `json:"last_four,omitempty"`
 	Environment string `json:"environment,omitempty"`
 	Days        int    `json:"days,omitempty"` // until the key ends
+
+	Task     string    `json:"task,omitempty"`     // its title
+	Workflow string    `json:"workflow,omitempty"` // namespace/name of that which asks
+	Priority int       `json:"priority,omitempty"` // of the task
+	Due      time.Time `json:"due,omitzero"`       // of the task; zero: it has no due time
 }
 
 // Content is a letter that can be sent.
@@ -58,11 +67,14 @@ var (
 	page   = template.Must(template.New("letter").Parse(layout))
 )
 
-// maxText bounds a name in a mail.
-const maxText = 100
+// maxText bounds a name in a mail, and the title of a task in the subject. maxTitle bounds the title in the mail itself.
+const (
+	maxText  = 100
+	maxTitle = 300
+)
 
-// clean makes one line of visible characters of a text that people chose.
-func clean(s string) string {
+// clean makes one line of at most so many visible characters of a text that people chose.
+func clean(s string, most int) string {
 	var b strings.Builder
 	n, space := 0, false
 	for _, r := range s {
@@ -78,7 +90,7 @@ func clean(s string) string {
 			b.WriteByte(' ')
 			space = false
 		}
-		if n++; n > maxText {
+		if n++; n > most {
 			return strings.TrimRight(b.String(), " ") + "…"
 		}
 		b.WriteRune(r)
@@ -92,17 +104,24 @@ func (l Letter) Write() (Content, error) {
 	if base, _, _ := strings.Cut(strings.ToLower(l.Locale), "-"); base == "de" {
 		language = "de"
 	}
-	for _, field := range []*string{&l.Name, &l.Account, &l.By, &l.Key, &l.LastFour, &l.Environment} {
-		*field = clean(*field)
+	for _, field := range []*string{&l.Name, &l.Account, &l.By, &l.Key, &l.LastFour, &l.Environment, &l.Workflow} {
+		*field = clean(*field, maxText)
 	}
+	short := clean(l.Task, maxText)
+	l.Task = clean(l.Task, maxTitle)
 	p, known := texts[language][l.Kind]
 	if !known {
 		return Content{}, fmt.Errorf("write a letter: there is no kind %q", l.Kind)
 	}
 	data := struct {
 		Letter
-		Time string
-	}{l, l.Until.UTC().Format(times[language])}
+		Time    string
+		DueTime string // empty: there is none
+		Short   string // title of the task
+	}{Letter: l, Time: l.Until.UTC().Format(times[language]), Short: short}
+	if !l.Due.IsZero() {
+		data.DueTime = l.Due.UTC().Format(times[language])
+	}
 	for _, phrase := range []*string{&p.Subject, &p.Lead, &p.Until, &p.Closing} {
 		t, err := text.New("phrase").Parse(*phrase)
 		var out strings.Builder

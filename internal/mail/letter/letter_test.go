@@ -27,6 +27,7 @@ func TestEveryKindInEveryLanguage(t *testing.T) {
 			l := Letter{
 				Kind: kind, Locale: locale, Name: "Ada", Account: "Finance", By: "Grace", URL: "https://wf.example.org/invitation#token=abc_-1",
 				Until: time.Date(2026, 3, 4, 15, 16, 0, 0, time.FixedZone("", 3600)), Key: "deploy", LastFour: "x1y2", Environment: "live", Days: 7,
+				Task: "Approve the invoice", Workflow: "finance/pay", Priority: 70, Due: time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC),
 			}
 			c := write(t, l)
 			if !strings.HasPrefix(c.Text, greeting+"\n\n") || !strings.Contains(c.HTML, "<p>"+greeting+"</p>") || c.Name != "Ada" || c.Subject == "" {
@@ -52,6 +53,15 @@ func TestEveryKindInEveryLanguage(t *testing.T) {
 	if s := write(t, Letter{Kind: KeyEnds, Key: "deploy", Days: 1}).Subject; s != "API key deploy ends in 1 day" {
 		t.Error(s)
 	}
+	task := Letter{Kind: TaskOverdue, Account: "Finance", Environment: "test", Task: strings.Repeat("long ", 50), Workflow: "finance/pay", Priority: 70}
+	if c := write(t, task); c.Subject != "[test] Overdue: "+strings.Repeat("long ", 20)[:99]+"…" || strings.Contains(c.Text, "Due:") || strings.Contains(c.Text, "used until") ||
+		!strings.Contains(c.Text, "in the environment test: “"+strings.TrimSpace(task.Task)+"”. Priority: 70 of 100.") {
+		t.Errorf("%q\n%s", c.Subject, c.Text)
+	}
+	task.Due, task.Until = time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC), time.Date(2026, 4, 5, 9, 0, 0, 0, time.UTC)
+	if c := write(t, task); !strings.Contains(c.Text, "Due: 5 March 2026, 09:00 UTC. Priority") || !strings.Contains(c.Text, "until 5 April 2026, 09:00 UTC.") {
+		t.Error(c.Text)
+	}
 	if _, err := (Letter{Kind: "none"}).Write(); err == nil {
 		t.Error("an unknown kind is written")
 	}
@@ -63,7 +73,7 @@ func TestHostileNamesAreOneShortLine(t *testing.T) {
 		"<script>alert(1)</script>", `"><img src=x>`, "{{.URL}}", "%s%d", "\xff\xfe", "a\u2028b\u2029c", "🙂\ufe0f\U000e0041",
 	} {
 		for kind := range texts["en"] {
-			l := Letter{Kind: kind, Name: name, Account: name, By: name, Key: name, LastFour: name, Environment: name, URL: "https://wf.example.org/x", Days: 30}
+			l := Letter{Kind: kind, Name: name, Account: name, By: name, Key: name, LastFour: name, Environment: name, URL: "https://wf.example.org/x", Days: 30, Task: name, Workflow: name}
 			c := write(t, l)
 			for _, line := range []string{c.Subject, c.Name} {
 				if n := utf8.RuneCountInString(line); n > maxText+60 || !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool {

@@ -42,6 +42,9 @@ var texts = map[string]map[Kind]phrases{
 			Subject: "Test of Chargehand's mail",
 			Lead:    "this mail was sent by `chargehand doctor`. The settings for mail work.",
 		},
+		TaskOpened:   taskPhrasesEnglish("Task", "asks you for an answer"),
+		TaskReminded: taskPhrasesEnglish("Reminder", "still waits for an answer"),
+		TaskOverdue:  taskPhrasesEnglish("Overdue", "waits for an answer that is overdue"),
 	},
 	"de": {
 		Invitation: {
@@ -75,5 +78,32 @@ var texts = map[string]map[Kind]phrases{
 			Subject: "Test der Mails von Chargehand",
 			Lead:    "diese Mail hat `chargehand doctor` verschickt. Die Einstellungen für Mails stimmen.",
 		},
+		TaskOpened:   taskPhrasesGerman("Aufgabe", "bittet dich um eine Antwort"),
+		TaskReminded: taskPhrasesGerman("Erinnerung", "wartet noch auf eine Antwort"),
+		TaskOverdue:  taskPhrasesGerman("Überfällig", "wartet auf eine Antwort, die überfällig ist"),
 	},
+}
+
+// taskPhrasesEnglish are the texts about a human task: what the subject begins with, and what the workflow does.
+func taskPhrasesEnglish(subject, does string) phrases {
+	return phrases{
+		Subject: `{{if eq .Environment "test"}}[test] {{end}}` + subject + ": {{.Short}}",
+		Lead: "the workflow {{.Workflow}} of the account {{.Account}} " + does + `{{if eq .Environment "test"}}, in the environment test{{end}}` +
+			": “{{.Task}}”. {{with .DueTime}}Due: {{.}}. {{end}}Priority: {{.Priority}} of 100.",
+		Button:  "Open the task",
+		Until:   "{{if not .Until.IsZero}}The address is for you alone: who has it can answer in your name. It can be used until {{.Time}}.{{end}}",
+		Closing: "You get this mail because the workflow names you, or a group that you are in.",
+	}
+}
+
+// taskPhrasesGerman are the same in German.
+func taskPhrasesGerman(subject, does string) phrases {
+	return phrases{
+		Subject: `{{if eq .Environment "test"}}[Test] {{end}}` + subject + ": {{.Short}}",
+		Lead: "der Workflow {{.Workflow}} des Kontos {{.Account}} " + does + `{{if eq .Environment "test"}}, in der Umgebung test{{end}}` +
+			": „{{.Task}}“. {{with .DueTime}}Fällig: {{.}}. {{end}}Priorität: {{.Priority}} von 100.",
+		Button:  "Aufgabe öffnen",
+		Until:   "{{if not .Until.IsZero}}Die Adresse ist nur für dich: Wer sie hat, kann in deinem Namen antworten. Sie gilt bis {{.Time}}.{{end}}",
+		Closing: "Du bekommst diese Mail, weil der Workflow dich nennt, oder eine Gruppe, in der du bist.",
+	}
 }

@@ -693,6 +693,17 @@ CREATE INDEX human_candidate_created ON human_candidate (account, environment, k
 CREATE INDEX human_candidate_due ON human_candidate (account, environment, kind, name, due_ms, task, workflow);
 CREATE INDEX human_candidate_priority ON human_candidate (account, environment, kind, name, priority DESC, task, workflow);
 
+-- A row is a time at which a fact of an open human task is due. It goes with the fact, or when the task ends.
+CREATE TABLE human_time (
+    task        INTEGER NOT NULL,
+    kind        INTEGER NOT NULL, -- store.TaskTimeKind: 1 reminder, 2 due
+    due_ms      INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    PRIMARY KEY (task, kind, due_ms)
+) STRICT, WITHOUT ROWID;
+-- TaskTimesDue.
+CREATE INDEX human_time_due ON human_time (environment, due_ms, task, kind);
+
 -- A row is a comment on a human task.
 CREATE TABLE human_comment (
     no         INTEGER PRIMARY KEY,
@@ -706,6 +717,37 @@ CREATE TABLE human_comment (
 ) STRICT;
 -- HumanComments, CountHumanComments.
 CREATE INDEX human_comment_task ON human_comment (task, no);
+
+-- Facts --------------------------------------------------------------------------------------------------------------
+
+-- A row says that something has happened, for those who are told of it later. It is written with the change that it
+-- tells of, and names rows; what they say is read when it is told.
+CREATE TABLE fact (
+    no          INTEGER PRIMARY KEY,
+    number      INTEGER NOT NULL DEFAULT 0, -- in the order in which facts are told; 0: not published yet
+    kind        INTEGER NOT NULL,           -- store.FactKind
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    workflow    INTEGER NOT NULL,
+    execution   INTEGER NOT NULL,
+    task        INTEGER NOT NULL,           -- human_task
+    at_ms       INTEGER NOT NULL
+) STRICT;
+-- PublishFacts.
+CREATE INDEX fact_unpublished ON fact (no) WHERE number = 0;
+-- Facts.
+CREATE UNIQUE INDEX fact_number ON fact (number) WHERE number <> 0;
+-- DeleteFacts.
+CREATE INDEX fact_at ON fact (at_ms);
+-- Deletion of executions.
+CREATE INDEX fact_execution ON fact (execution);
+
+-- A row is how far somebody has read the facts: the number of the last one. The row named 'published' is the last
+-- number that was given.
+CREATE TABLE fact_cursor (
+    name   TEXT PRIMARY KEY NOT NULL,
+    number INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Files --------------------------------------------------------------------------------------------------------------
 
@@ -994,6 +1036,33 @@ CREATE TABLE mail (
 CREATE INDEX mail_due ON mail (due_ms) WHERE ended_ms = 0;
 -- DeleteMail.
 CREATE INDEX mail_expires ON mail (expires_ms);
+
+-- A row is a mail about a human task that is still to be handed to the outbox of mails, at the rate of its workflow.
+CREATE TABLE task_mail (
+    no          INTEGER PRIMARY KEY,
+    account     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    workflow    INTEGER NOT NULL,
+    task        INTEGER NOT NULL, -- human_task
+    fact        INTEGER NOT NULL, -- store.FactKind
+    person      INTEGER NOT NULL, -- whom it goes to; 0: to an address that no member has
+    address     TEXT              -- whom it goes to; NULL: the address of the person
+) STRICT;
+-- WaitingTaskMail.
+CREATE INDEX task_mail_workflow ON task_mail (workflow, environment, no);
+
+-- A row is how fast a workflow sends such mails: those of the last minute, and those that wait.
+CREATE TABLE task_mail_rate (
+    workflow    INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    due_ms      INTEGER NOT NULL, -- when to look at it next
+    minute_ms   INTEGER NOT NULL, -- when the minute began
+    sent        INTEGER NOT NULL, -- in it
+    waiting     INTEGER NOT NULL, -- rows in task_mail
+    PRIMARY KEY (workflow, environment)
+) STRICT, WITHOUT ROWID;
+-- TaskMailDue.
+CREATE INDEX task_mail_rate_due ON task_mail_rate (due_ms, workflow, environment);
 
 -- Audit log ----------------------------------------------------------------------------------------------------------
 

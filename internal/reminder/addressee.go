@@ -1,0 +1,208 @@
+package reminder
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/person"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// MailsPerGroup bounds the members of a group that get mail about a task.
+const MailsPerGroup = 50
+
+// Addressee is whom a mail about a human task goes to.
+type Addressee struct {
+	Person int64  // number; 0: nobody that the installation knows
+	ID     string // of the user; empty: it is none
+	Email  string
+	Name   string
+	Locale string
+}
+
+// Link makes the address at which an addressee acts on a task, and says until when it can be used (zero: as long as the
+// task is open). It does nothing but SQL. An empty address says that there is none, and no mail is written.
+type Link func(tx *store.Tx, t *store.HumanTask, to *Addressee) (address string, until time.Time, err error)
+
+// inbox is the Link to the inbox, which only a member of the account can open.
+func inbox(base string) Link {
+	return func(_ *store.Tx, t *store.HumanTask, to *Addressee) (string, time.Time, error) {
+		if to.Person == 0 {
+			return "", time.Time{}, nil
+		}
+		return base + "/inbox/" + t.ID.String(), time.Time{}, nil
+	}
+}
+
+// assignees are the names by which a task says who may answer it, in the form that is compared.
+type assignees struct{ users, groups, exclude []string }
+
+func assigneesOf(t *store.HumanTask) (a assignees) {
+	for _, user := range t.Assignees.Users {
+		a.users = append(a.users, engine.PersonKey(user))
+	}
+	for _, group := range t.Assignees.Groups {
+		a.groups = append(a.groups, person.Key(group))
+	}
+	for _, excluded := range t.Assignees.Exclude {
+		a.exclude = append(a.exclude, engine.PersonKey(excluded))
+	}
+	return a
+}
+
+// names reports whether a list has a person, by id or e-mail address.
+func names(list []string, p *store.Person) bool {
+	return slices.Contains(list, p.ID.String()) || slices.Contains(list, p.EmailKey)
+}
+
+// mailsOf are the mails that a fact calls for: one to each person who may answer the task, and no other.
+func mailsOf(r *store.Reader, f *store.Fact) (task store.HumanTask, mails []store.TaskMail, err error) {
+	task, err = r.HumanTaskByNo(f.Task)
+	if errors.Is(err, store.ErrNotFound) {
+		return task, nil, nil
+	}
+	if err != nil || task.EndedMs != 0 {
+		return task, nil, err
+	}
+	a := assigneesOf(&task)
+	m := store.TaskMail{Account: f.Account, Environment: f.Environment, Workflow: f.Workflow, Task: f.Task, Fact: f.Kind}
+	add := func(person int64, address string) {
+		m.Person, m.Address = person, address
+		if !slices.Contains(mails, m) {
+			mails = append(mails, m)
+		}
+	}
+	for _, user := range a.users {
+		p, known, err := personOf(r, user)
+		switch {
+		case err != nil:
+			return task, nil, err
+		case known:
+			counts, err := isMember(r, task.Account, p.No)
+			if err != nil {
+				return task, nil, err
+			}
+			if counts && !names(a.exclude, &p) {
+				add(p.No, "")
+			}
+		case !slices.Contains(a.exclude, user):
+			if shown, _, complaint := person.Email(user); complaint == "" {
+				add(0, shown)
+			}
+		}
+	}
+	for _, group := range a.groups {
+		members, err := membersOf(r, task.Account, group, a.exclude)
+		if err != nil {
+			return task, nil, err
+		}
+		for _, no := range members {
+			add(no, "")
+		}
+	}
+	return task, mails, nil
+}
+
+// personOf finds a person by id or e-mail address.
+func personOf(r *store.Reader, key string) (p store.Person, known bool, err error) {
+	if id, bad := chargehand.ParseID[struct{}](key); bad == nil {
+		p, err = r.PersonByID(chargehand.UserID(id))
+	} else {
+		p, err = r.PersonByEmail(key)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return p, false, nil
+	}
+	return p, err == nil, err
+}
+
+// isMember reports whether a person may act in an account.
+func isMember(r *store.Reader, account, person int64) (bool, error) {
+	m, err := r.MemberByNo(account, person)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && m.Counts(), err
+}
+
+// membersOf are up to MailsPerGroup members of a group who may act in the account and are not excluded, those who are
+// known the longest.
+func membersOf(r *store.Reader, account int64, name string, exclude []string) (list []int64, err error) {
+	group, err := r.GroupByName(account, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	const pages = 10 // of a group most of whose members are disabled, no more are looked at
+	after := int64(0)
+	for range pages {
+		page, err := r.GroupMembers(group.No, after, MailsPerGroup)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			counts, err := isMember(r, account, page[i].No)
+			if err != nil {
+				return nil, err
+			}
+			if counts && !names(exclude, &page[i]) {
+				list = append(list, page[i].No)
+			}
+			if len(list) == MailsPerGroup {
+				return list, nil
+			}
+			after = page[i].No
+		}
+		if len(page) < MailsPerGroup {
+			break
+		}
+	}
+	return list, nil
+}
+
+// addresseeOf finds out, when a mail is about to be handed out, whom it goes to; nil: nobody any more, because the task
+// has ended, or the person may not answer it.
+func addresseeOf(r *store.Reader, m *store.TaskMail) (*store.HumanTask, *Addressee, error) {
+	task, err := r.HumanTaskByNo(m.Task)
+	if errors.Is(err, store.ErrNotFound) || err == nil && task.EndedMs != 0 {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a := assigneesOf(&task)
+	if m.Person == 0 {
+		key := engine.PersonKey(m.Address)
+		_, known, err := personOf(r, key)
+		if err != nil || known || !slices.Contains(a.users, key) || slices.Contains(a.exclude, key) {
+			return nil, nil, err
+		}
+		return &task, &Addressee{Email: m.Address}, nil
+	}
+	p, err := r.MemberByNo(task.Account, m.Person)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil, nil
+	}
+	if err != nil || !p.Counts() || names(a.exclude, &p.Person) {
+		return nil, nil, err
+	}
+	assigned := names(a.users, &p.Person)
+	if !assigned {
+		groups, err := r.GroupsOf(task.Account, m.Person)
+		if err != nil {
+			return nil, nil, err
+		}
+		assigned = slices.ContainsFunc(groups, func(g store.Group) bool { return slices.Contains(a.groups, g.NameKey) })
+	}
+	if !assigned {
+		return nil, nil, nil
+	}
+	return &task, &Addressee{
+		Person: p.Person.No, ID: p.Person.ID.String(), Email: p.Person.Email, Name: p.Person.Name, Locale: p.Person.Locale,
+	}, nil
+}

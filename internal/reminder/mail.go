@@ -1,0 +1,257 @@
+package reminder
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chargehand/chargehand/internal/mail"
+	"github.com/chargehand/chargehand/internal/mail/letter"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+const (
+	// MailsPerMinute bounds the mails about human tasks that a workflow sends in a minute, in each environment.
+	MailsPerMinute = 100
+	// MaxWaiting bounds those of a workflow that wait, in each environment.
+	MaxWaiting = 10_000
+	// maxWaitingInAll bounds those of all workflows: then facts wait.
+	maxWaitingInAll = 200_000
+	// outboxShare is how many mails may wait in the outbox while this package hands it more.
+	outboxShare = 200
+	// readAtOnce bounds the facts that one transaction reads, and mailsAtOnce the mails that it hands to the outbox.
+	// ratesAtOnce bounds the workflows that one step hands out mails of.
+	readAtOnce, mailsAtOnce, ratesAtOnce = 20, 20, 32
+	// mailLife is how long a mail is tried.
+	mailLife = 3 * 24 * time.Hour
+	// reader is the name under which mail reads facts.
+	reader = "mail"
+)
+
+// letters are the kinds of letters by what they tell of. Of other facts there is none.
+var letters = map[store.FactKind]letter.Kind{
+	store.FactTaskOpened: letter.TaskOpened, store.FactTaskReminded: letter.TaskReminded, store.FactTaskOverdue: letter.TaskOverdue,
+}
+
+// follow makes mail a reader of the facts that are published from now on, if it is none.
+func (w *Worker) follow(ctx context.Context) (bool, error) {
+	if !w.config.Mail.On() || w.followed {
+		return false, nil
+	}
+	err := w.update(ctx, func(tx *store.Tx) error {
+		_, _, err := tx.FollowFacts(reader)
+		return err
+	})
+	w.followed = err == nil
+	return false, err
+}
+
+// readFacts makes mails of the facts that were published.
+func (w *Worker) readFacts(ctx context.Context) (more bool, err error) {
+	if !w.config.Mail.On() {
+		return false, nil
+	}
+	behind, waiting := false, int64(0)
+	err = w.view(ctx, func(r *store.Reader) (err error) {
+		if behind, err = r.FactsBehind(reader); err == nil {
+			waiting, err = r.CountTaskMail()
+		}
+		return err
+	})
+	if err != nil || !behind {
+		return false, err
+	}
+	if full := waiting >= maxWaitingInAll; full {
+		if !w.full {
+			w.log.Warn("too many mails about human tasks wait; no more are written until there are fewer", "waiting", waiting)
+		}
+		w.full = true
+		return false, nil
+	}
+	w.full = false
+	if mine, err := w.lease(ctx, mailLease); err != nil || !mine {
+		return false, err
+	}
+	n, lost := 0, []leftOut(nil)
+	err = w.update(ctx, func(tx *store.Tx) (err error) {
+		n, lost, err = w.readPage(tx)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, l := range lost {
+		w.left.Add(int64(l.mails))
+		w.log.Warn("mails about a human task are not sent, because too many of its workflow wait",
+			"human_task", l.task.String(), "fact", l.kind.String(), "mails", l.mails, "waiting", MaxWaiting)
+	}
+	return n == readAtOnce, nil
+}
+
+// leftOut are mails that could not be queued.
+type leftOut struct {
+	task  uuid.UUID
+	kind  store.FactKind
+	mails int
+}
+
+// readPage makes mails of the next facts, within an Update, and moves the reader past them. n is how many they were.
+func (w *Worker) readPage(tx *store.Tx) (n int, lost []leftOut, err error) {
+	at, ok, err := tx.FollowFacts(reader)
+	if err != nil || !ok {
+		return 0, nil, err
+	}
+	facts, err := tx.Facts(at, readAtOnce)
+	if err != nil || len(facts) == 0 {
+		return 0, nil, err
+	}
+	for i := range facts {
+		f := &facts[i]
+		if letters[f.Kind] == "" {
+			continue
+		}
+		task, mails, err := mailsOf(&tx.Reader, f)
+		if err != nil {
+			return 0, nil, err
+		}
+		left, err := tx.InsertTaskMail(mails, MaxWaiting, w.nowMs())
+		if err != nil {
+			return 0, nil, err
+		}
+		if left > 0 {
+			lost = append(lost, leftOut{uuid.UUID(task.ID), f.Kind, left})
+		}
+	}
+	return len(facts), lost, tx.MoveFactCursor(reader, facts[len(facts)-1].Number)
+}
+
+// handOut hands mails to the outbox, some of each workflow that may send.
+func (w *Worker) handOut(ctx context.Context) (more bool, err error) {
+	if !w.config.Mail.On() {
+		return false, nil
+	}
+	var due []store.TaskMailRate
+	waiting := int64(0)
+	err = w.view(ctx, func(r *store.Reader) (err error) {
+		if due, err = r.TaskMailDue(w.nowMs(), ratesAtOnce); err == nil && len(due) > 0 {
+			waiting, err = r.CountMail(outboxShare)
+		}
+		return err
+	})
+	if err != nil || len(due) == 0 || waiting >= outboxShare {
+		return false, err
+	}
+	if mine, err := w.lease(ctx, mailLease); err != nil || !mine {
+		return false, err
+	}
+	moved := false
+	for _, rate := range due {
+		var h handed
+		err := w.update(ctx, func(tx *store.Tx) (err error) {
+			h, err = w.handOutOf(tx, &rate)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		moved = moved || h.ended > 0
+		w.mailed.Add(int64(h.mails))
+		if h.mails > 0 {
+			w.config.Mail.Notify()
+		}
+		if h.held > 0 {
+			w.log.Warn("mails about human tasks wait, because their workflow has sent as many as it may in a minute",
+				"workflow", h.workflow, "environment", rate.Environment.String(), "waiting", h.held, "per_minute", MailsPerMinute)
+		}
+	}
+	return moved, nil
+}
+
+// handed is what became of the mails of a workflow.
+type handed struct {
+	ended    int    // mails that do not wait any more
+	mails    int    // of them, those that were handed to the outbox
+	held     int64  // mails that wait for the next minute; 0: as before
+	workflow string // if so
+}
+
+// handOutOf hands mails of a workflow to the outbox, within an Update.
+func (w *Worker) handOutOf(tx *store.Tx, due *store.TaskMailRate) (h handed, err error) {
+	rate, ok, err := tx.LockTaskMailRate(due.Workflow, due.Environment)
+	if err != nil || !ok {
+		return h, err
+	}
+	nowMs := w.nowMs()
+	const minute = int64(time.Minute / time.Millisecond)
+	if passed := nowMs - rate.MinuteMs; passed >= minute || passed < 0 { // the clock may have gone back
+		rate.MinuteMs, rate.Sent = nowMs, 0
+	}
+	mails, err := tx.WaitingTaskMail(rate.Workflow, rate.Environment, int(min(mailsAtOnce, MailsPerMinute-rate.Sent)))
+	if err != nil {
+		return h, err
+	}
+	for i := range mails {
+		sent, err := w.hand(tx, &mails[i])
+		if err != nil {
+			return h, err
+		}
+		if err := tx.EndTaskMail(mails[i].No); err != nil {
+			return h, err
+		}
+		h.ended++
+		if rate.Waiting--; sent {
+			h.mails++
+			rate.Sent++
+		}
+	}
+	if rate.DueMs = rate.MinuteMs + minute; rate.Waiting > 0 && rate.Sent < MailsPerMinute {
+		rate.DueMs = nowMs // those that are due longer come first
+	} else if rate.Waiting > 0 && h.mails > 0 {
+		h.held = rate.Waiting
+		of, err := tx.WorkflowByNo(rate.Workflow)
+		if err != nil {
+			return h, err
+		}
+		h.workflow = of.ID.String()
+	}
+	return h, tx.MoveTaskMailRate(&rate)
+}
+
+// hand writes a mail to the outbox, within an Update. false: it is not needed any more.
+func (w *Worker) hand(tx *store.Tx, m *store.TaskMail) (bool, error) {
+	task, to, err := addresseeOf(&tx.Reader, m)
+	if err != nil || to == nil {
+		return false, err
+	}
+	address, until, err := w.config.Link(tx, task, to)
+	if err != nil || address == "" {
+		return false, err
+	}
+	account, err := tx.AccountByNo(task.Account)
+	if err != nil {
+		return false, err
+	}
+	of, err := tx.WorkflowByNo(task.Workflow)
+	if err != nil {
+		return false, err
+	}
+	l := letter.Letter{
+		Kind: letters[m.Fact], Locale: to.Locale, Name: to.Name, Account: account.Name, URL: address, Until: until,
+		Environment: task.Environment.String(), Task: task.Title, Workflow: of.Namespace + "/" + of.Name, Priority: task.Priority,
+	}
+	if task.DueMs != store.NeverDue {
+		l.Due = time.UnixMilli(task.DueMs)
+	}
+	taken, err := w.config.Mail.Put(tx, mail.Mail{
+		Account: task.Account, Person: to.Person, To: to.Email, Letter: l, Until: w.config.Now().Add(mailLife),
+	})
+	if err == nil && !taken {
+		err = errOutboxFull
+	}
+	return taken, err
+}
+
+// errOutboxFull undoes an Update: other mails have filled the outbox meanwhile.
+var errOutboxFull = errors.New("the outbox of mails is full")
