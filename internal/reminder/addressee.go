@@ -3,6 +3,7 @@ package reminder
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -75,7 +76,10 @@ func mailsOf(r *store.Reader, f *store.Fact) (task store.HumanTask, mails []stor
 			mails = append(mails, m)
 		}
 	}
-	for _, user := range a.users {
+	for i, user := range a.users {
+		if slices.Contains(a.users[:i], user) {
+			continue
+		}
 		p, known, err := personOf(r, user)
 		switch {
 		case err != nil:
@@ -89,7 +93,7 @@ func mailsOf(r *store.Reader, f *store.Fact) (task store.HumanTask, mails []stor
 				add(p.No, "")
 			}
 		case !slices.Contains(a.exclude, user):
-			if shown, _, complaint := person.Email(user); complaint == "" {
+			if shown, _, complaint := person.Email(strings.TrimSpace(task.Assignees.Users[i])); complaint == "" {
 				add(0, shown)
 			}
 		}

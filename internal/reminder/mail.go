@@ -85,7 +85,7 @@ func (w *Worker) readFacts(ctx context.Context) (more bool, err error) {
 	for _, l := range lost {
 		w.left.Add(int64(l.mails))
 		w.log.Warn("mails about a human task are not sent, because too many of its workflow wait",
-			"human_task", l.task.String(), "fact", l.kind.String(), "mails", l.mails, "waiting", MaxWaiting)
+			"human_task", l.task.String(), "fact", l.kind.String(), "mails", l.mails, "waiting", w.most)
 	}
 	return n == readAtOnce, nil
 }
@@ -116,7 +116,7 @@ func (w *Worker) readPage(tx *store.Tx) (n int, lost []leftOut, err error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		left, err := tx.InsertTaskMail(mails, MaxWaiting, w.nowMs())
+		left, err := tx.InsertTaskMail(mails, w.most, w.nowMs())
 		if err != nil {
 			return 0, nil, err
 		}

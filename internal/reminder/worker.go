@@ -46,8 +46,9 @@ type Worker struct {
 	node   [16]byte
 	leases map[string]int64 // until when this node has them, in ms
 
-	followed bool // mail is a reader of facts
-	full     bool // no facts were read the last time, because too many mails wait
+	most     int64 // MaxWaiting, less in tests
+	followed bool  // mail is a reader of facts
+	full     bool  // no facts were read the last time, because too many mails wait
 
 	noted, mailed, left atomic.Int64
 }
@@ -76,7 +77,7 @@ func New(c Config) *Worker {
 	if c.Link == nil && c.Mail.On() {
 		c.Link = inbox(c.Mail.BaseURL())
 	}
-	w := &Worker{config: c, log: c.Log, leases: map[string]int64{}}
+	w := &Worker{config: c, log: c.Log, leases: map[string]int64{}, most: MaxWaiting}
 	rand.Read(w.node[:])
 	return w
 }

@@ -18,6 +18,7 @@ func (fx *fixture) checkInvariants() {
 		return
 	}
 	storetest.CheckUsage(fx.t, fx.db)
+	storetest.CheckTaskFacts(fx.t, fx.db)
 	var found []string
 	for wait := time.Duration(0); wait < 2*time.Second; wait = 2*wait + time.Millisecond {
 		time.Sleep(wait)

@@ -99,6 +99,7 @@ var whole = map[string]string{
 	"FROM (SELECT task FROM (SELECT c.task": "a bounded number of index entries of each candidate",
 	"FROM (SELECT 1 FROM human_task":        "a bounded number of index entries",
 	"FROM (SELECT 1 FROM human_comment":     "a bounded number of index entries",
+	"(SUM(waiting) AS BIGINT":               "a row for each workflow that sends mail",
 }
 
 var template = storetest.Template{Open: func(path string) (store.DB, error) {

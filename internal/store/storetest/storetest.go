@@ -52,7 +52,7 @@ func only(names []string) []group {
 func groups() []group {
 	return []group{
 		{"db", dbTests}, {"execution", executionTests}, {"list", listTests}, {"journal", journalTests}, {"log", logTests}, {"timer", timerTests},
-		{"batch", batchTests}, {"waits", waitsTests}, {"human task", humanTaskTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
+		{"batch", batchTests}, {"waits", waitsTests}, {"human task", humanTaskTests}, {"fact", factTests}, {"workflow", workflowTests}, {"key", keyTests}, {"idempotency", idempotencyTests},
 		{"file", fileTests}, {"blob", blobTests}, {"retention", retentionTests}, {"account", accountTests}, {"keyring", keyringTests},
 		{"outbox", outboxTests}, {"dispatch", dispatchTests}, {"lock", lockTests},
 		{"secret", secretTests}, {"event", eventTests}, {"subscription", subscriptionTests}, {"child", childTests},
@@ -234,6 +234,11 @@ var invariants = map[string]string{
 	"candidates of no open task":          `SELECT COUNT(*) FROM human_candidate c WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = c.task AND h.ended_ms = 0)`,
 	"open human tasks without candidates": `SELECT COUNT(*) FROM human_task h WHERE h.ended_ms = 0 AND NOT EXISTS (SELECT 1 FROM human_candidate c WHERE c.task = h.no)`,
 	"claims that no list shows":           `SELECT COUNT(*) FROM human_candidate c JOIN human_task h ON h.no = c.task WHERE c.kind = 4 AND h.status <> 2`,
+	"times of no open human task":         `SELECT COUNT(*) FROM human_time c WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = c.task AND h.ended_ms = 0)`,
+	"facts of no human task":              `SELECT COUNT(*) FROM fact f WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = f.task)`,
+	"facts with numbers not given yet":    `SELECT COUNT(*) FROM fact f WHERE number > COALESCE((SELECT number FROM fact_cursor WHERE name = 'published'), 0)`,
+	"mails that are not counted":          `SELECT COUNT(*) FROM task_mail m WHERE NOT EXISTS (SELECT 1 FROM task_mail_rate r WHERE r.workflow = m.workflow AND r.environment = m.environment)`,
+	"rates of mail that are not true":     `SELECT COUNT(*) FROM task_mail_rate r WHERE waiting <> (SELECT COUNT(*) FROM task_mail m WHERE m.workflow = r.workflow AND m.environment = r.environment)`,
 	"comments on no human task":           `SELECT COUNT(*) FROM human_comment c WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = c.task)`,
 	"uses of no file":                     `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
 	"batches whose counts are not true":   `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,

@@ -743,7 +743,7 @@ CREATE TABLE fact (
     kind        SMALLINT NOT NULL          -- store.FactKind
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 -- PublishFacts.
-CREATE INDEX fact_unpublished ON fact (no) WHERE number = 0;
+CREATE INDEX fact_unpublished ON fact (number, no) WHERE number = 0;
 -- Facts.
 CREATE UNIQUE INDEX fact_number ON fact (number) WHERE number <> 0;
 -- DeleteFacts.

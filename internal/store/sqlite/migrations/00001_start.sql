@@ -734,7 +734,7 @@ CREATE TABLE fact (
     at_ms       INTEGER NOT NULL
 ) STRICT;
 -- PublishFacts.
-CREATE INDEX fact_unpublished ON fact (no) WHERE number = 0;
+CREATE INDEX fact_unpublished ON fact (number, no) WHERE number = 0;
 -- Facts.
 CREATE UNIQUE INDEX fact_number ON fact (number) WHERE number <> 0;
 -- DeleteFacts.
