@@ -22,6 +22,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/reminder"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
 )
@@ -75,6 +76,10 @@ func (c Config) limits() []service.Limit {
 		{Name: "human_task_answer_bytes", Value: human.MaxAnswerBytes, Description: "Data of an answer to a human task, as JSON."},
 		{Name: "human_task_comment_bytes", Value: human.MaxComment, Description: "One comment on a human task, and the remark of an answer."},
 		{Name: "human_task_comments", Value: service.MaxTaskComments, Description: "Comments on one human task."},
+		{Name: "human_task_reminders", Value: human.MaxRemind, Description: "Reminders of one human task."},
+		{Name: "human_task_mails_per_minute", Value: reminder.MailsPerMinute, Description: "Mails about human tasks that a workflow sends in a minute, in each environment; what is more waits."},
+		{Name: "human_task_mails_waiting", Value: reminder.MaxWaiting, Description: "Mails about human tasks of a workflow that wait, in each environment; what is more is not sent."},
+		{Name: "human_task_mails_per_group", Value: reminder.MailsPerGroup, Description: "Members of a group that get mail about one human task."},
 		{Name: "definition_tasks", Value: plan.DefaultTasks, Description: "Tasks of a definition."},
 		{Name: "definition_depth", Value: dsl.MaxDepth, Description: "Tasks inside each other in a definition, and levels of a value in it."},
 		{Name: "fork_branches", Value: plan.DefaultBranches, Description: "Branches of one fork."},

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +91,38 @@ func TestAnswerThatIsNotUsed(t *testing.T) {
 		fx.finalIn(row, time.Minute)
 		if now := fx.taskOf(row); now.Status != store.TaskAnswered || now.Used {
 			t.Errorf("%+v", now)
+		}
+	})
+}
+
+// The due time and the reminders of a task are rows from its opening on, and none is left behind its end.
+func TestTimesOfATask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fx := newFixture(t)
+		fx.start()
+		defer func() { fx.stop() }()
+		row := fx.run(fx.define("- a: { call: 'human:1.0.0@default', with: { title: A, due: PT2H, remind: [PT1H, { minutes: 30 }] } }"), `{}`)
+		task := fx.taskOf(row)
+		times := func() (list []store.TaskTime) {
+			fx.view(func(r *store.Reader) (err error) {
+				list, err = r.TaskTimesDue(row.Environment, store.NeverDue, 9)
+				return err
+			})
+			return list
+		}
+		const minute = int64(time.Minute / time.Millisecond)
+		want := []store.TaskTime{
+			{Task: task.No, Kind: store.TaskReminder, DueMs: task.CreatedMs + 30*minute}, {Task: task.No, Kind: store.TaskReminder, DueMs: task.CreatedMs + 60*minute},
+			{Task: task.No, Kind: store.TaskDue, DueMs: task.CreatedMs + 120*minute},
+		}
+		if got := times(); !slices.Equal(got, want) || task.DueMs != want[2].DueMs {
+			t.Errorf("times %+v, want %+v", got, want)
+		}
+		if err := answerTask(t.Context(), fx.engine, task, map[string]any{"outcome": "yes"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := times(); len(got) != 0 {
+			t.Errorf("times of a task that has ended: %+v", got)
 		}
 	})
 }

@@ -161,7 +161,7 @@ func (r installationPeople) Run(t *testing.T, p *plan.Plan, input value.Value, w
 // The row decides between an answer and the timeout of its task.
 func TestAnswerBeforeTheTimeout(t *testing.T) {
 	o := newWorkerFixture(t)
-	p := parse(t, "do: [{a: {call: 'human:1.0.0@default', with: {title: A}, timeout: {after: PT1H}, output: {as: .outcome}}}]")
+	p := parse(t, "do: [{a: {call: 'human:1.0.0@default', with: {title: A, due: PT2H, remind: [PT30M]}, timeout: {after: PT1H}, output: {as: .outcome}}}]")
 	s := &simulated{workerFixture: o, limits: defaultLimits()}
 	a := o.accept(p, map[string]any{})
 	s.before = func(env environment) {
@@ -173,6 +173,11 @@ func TestAnswerBeforeTheTimeout(t *testing.T) {
 					task, err := tx.HumanTaskOf(a.No, k.Steps[0].Command)
 					if err != nil {
 						return err
+					}
+					times, err := tx.TaskTimesDue(chargehand.Live, store.NeverDue, 9)
+					const minute = int64(time.Minute / time.Millisecond)
+					if err != nil || len(times) != 2 || times[0].DueMs != task.CreatedMs+30*minute || times[1].DueMs != task.DueMs || task.DueMs != task.CreatedMs+120*minute {
+						t.Errorf("times %+v of %+v (%v)", times, task, err)
 					}
 					return write(task, map[string]any{"outcome": "in time"})(tx, false)
 				})
@@ -191,6 +196,9 @@ func TestAnswerBeforeTheTimeout(t *testing.T) {
 		task, err := r.HumanTaskOf(a.No, 2)
 		if !task.Used || task.Status != store.TaskAnswered {
 			t.Errorf("%+v", task)
+		}
+		if times, err := r.TaskTimesDue(chargehand.Live, store.NeverDue, 9); err != nil || len(times) != 0 {
+			t.Errorf("times of a task that has ended: %+v (%v)", times, err)
 		}
 		return err
 	})

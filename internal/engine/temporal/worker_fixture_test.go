@@ -59,7 +59,12 @@ func newWorkerFixtureOn(t testing.TB, db store.DB) *workerFixture {
 		t: t, store: store.New(db), queue: "test",
 		blobs: make(map[string][]byte),
 	}
-	t.Cleanup(func() { o.store.Close() })
+	t.Cleanup(func() {
+		if !t.Failed() {
+			storetest.CheckTaskFacts(t, db)
+		}
+		o.store.Close()
+	})
 	o.account = store.Account{ID: chargehand.AccountID{1}, Name: "test", CreatedMs: 1}
 	o.update(func(tx *store.Tx) error { return tx.InsertAccount(&o.account) })
 	return o

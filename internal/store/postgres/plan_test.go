@@ -77,6 +77,7 @@ var whole = map[string]string{
 	"WHERE state <> 0 GROUP BY state":       "at recovery and for metrics: everything that has not ended",
 	"state IN (1, 2, 3, 4) AND state <>":    "groups of at most four",
 	"FROM batch WHERE status < 3":           "the batches that are not final, from their own index",
+	"(SUM(waiting) AS BIGINT":               "a row for each workflow that sends mail",
 	"UPDATE api_key SET":                    "keys are few, and while there are none, any index is as good",
 }
 
