@@ -17,7 +17,7 @@ const MailsPerGroup = 50
 
 // Addressee is whom a mail about a human task goes to.
 type Addressee struct {
-	Person int64  // number; 0: nobody that the installation knows
+	Person int64  // number; 0: the installation does not know this person
 	ID     string // of the user; empty: it is none
 	Email  string
 	Name   string
@@ -28,8 +28,8 @@ type Addressee struct {
 // task is open). It does nothing but SQL. An empty address says that there is none, and no mail is written.
 type Link func(tx *store.Tx, t *store.HumanTask, to *Addressee) (address string, until time.Time, err error)
 
-// inbox is the Link to the inbox, which only a member of the account can open.
-func inbox(base string) Link {
+// pageOf is the Link to the page of a task, which only a member of the account can open.
+func pageOf(base string) Link {
 	return func(_ *store.Tx, t *store.HumanTask, to *Addressee) (string, time.Time, error) {
 		if to.Person == 0 {
 			return "", time.Time{}, nil
@@ -169,8 +169,8 @@ func membersOf(r *store.Reader, account int64, name string, exclude []string) (l
 	return list, nil
 }
 
-// addresseeOf finds out, when a mail is about to be handed out, whom it goes to; nil: nobody any more, because the task
-// has ended, or the person may not answer it.
+// addresseeOf finds out, when a mail is about to be handed out, whom it goes to; nil: to no person any more, because
+// the task has ended, or the person may not answer it.
 func addresseeOf(r *store.Reader, m *store.TaskMail) (*store.HumanTask, *Addressee, error) {
 	task, err := r.HumanTaskByNo(m.Task)
 	if errors.Is(err, store.ErrNotFound) || err == nil && task.EndedMs != 0 {

@@ -19,7 +19,7 @@ const (
 	MaxWaiting = 10_000
 	// maxWaitingInAll bounds those of all workflows: then facts wait.
 	maxWaitingInAll = 200_000
-	// outboxShare is how many mails may wait in the outbox while this package hands it more.
+	// outboxShare: while so many mails wait in the outbox, this package hands it no more.
 	outboxShare = 200
 	// readAtOnce bounds the facts that one transaction reads, and mailsAtOnce the mails that it hands to the outbox.
 	// ratesAtOnce bounds the workflows that one step hands out mails of.

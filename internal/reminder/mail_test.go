@@ -55,7 +55,7 @@ func TestMailsAboutATask(t *testing.T) {
 		f.step(w)
 		h := f.task(f.execution, store.TaskAssignees{
 			Users:  []string{"ADA@example.org", ben.ID.String(), "dan@example.org", "stranger@example.org", "nonsense", chargehand.UserID{9}.String()},
-			Groups: []string{"controllers", "OTHERS", "nobody"}, Exclude: []string{eve.ID.String()},
+			Groups: []string{"controllers", "OTHERS", "no such group"}, Exclude: []string{eve.ID.String()},
 		})
 		h.Priority = 70
 		f.open(h, 2*time.Hour, time.Hour)
@@ -97,7 +97,7 @@ func (f *fixture) empty(w *Worker) {
 	})
 }
 
-// A Link may give an address of its own to those whom nobody knows, and say that somebody gets no mail.
+// A Link may give an address to people whom the installation does not know, and say that a person gets no mail.
 func TestLinks(t *testing.T) {
 	f := newSQLite(t)
 	f.person("Ada")
@@ -214,8 +214,8 @@ func TestRateOfAWorkflow(t *testing.T) {
 	})
 }
 
-// While the outbox is behind, mails about tasks wait, so that others come first; and too many that wait are refused with
-// a line of the log.
+// While the outbox is behind, mails about tasks wait, so that others come first. Those that are too many are refused,
+// with a line of the log.
 func TestFullOutbox(t *testing.T) {
 	f := newSQLite(t)
 	ada := f.person("Ada")

@@ -31,7 +31,7 @@ type Config struct {
 	Store *store.Store
 	Mail  *mail.Outbox // nil: no mail is sent
 	// Link makes the address at which a person acts on a task, within the Update that hands the mail to the outbox.
-	// Default: that of the inbox, for members of the account.
+	// Default: that of its page, for members of the account.
 	Link   Link
 	Shared bool             // other nodes work on the same database
 	Every  time.Duration    // between two looks; default 1 s
@@ -75,7 +75,7 @@ func New(c Config) *Worker {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Link == nil && c.Mail.On() {
-		c.Link = inbox(c.Mail.BaseURL())
+		c.Link = pageOf(c.Mail.BaseURL())
 	}
 	w := &Worker{config: c, log: c.Log, leases: map[string]int64{}, most: MaxWaiting}
 	rand.Read(w.node[:])

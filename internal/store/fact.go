@@ -26,14 +26,14 @@ var factNames = [...]string{
 
 func (k FactKind) String() string { return factNames[k] }
 
-// Fact says that something has happened, for those who are told of it later. It is written in the transaction of the
-// change, and names rows: what they say is read when the fact is told.
+// Fact says that something has happened, for readers that report it later. It is written in the transaction of the
+// change, and names rows: readers read what these say.
 //
 // Transactions that run at the same time commit in another order than that in which their rows were numbered, so a
 // reader that remembers the last row that it has seen would miss some. PublishFacts therefore gives the committed facts
 // numbers of their own, in one transaction at a time. Of one task, numbers are in the order of what happened. A reader
-// remembers the number up to which it has read (FollowFacts), and a slow one keeps no other back. Facts are deleted when they
-// are old (DeleteFacts), whether they were read or not, and with their execution.
+// remembers the number up to which it has read (FollowFacts), and a slow one keeps no other back. Facts are deleted
+// when they are old (DeleteFacts), whether they were read or not, and with their execution.
 type Fact struct {
 	Number      int64 // ascending
 	Kind        FactKind

@@ -76,8 +76,8 @@ type TaskCandidate struct {
 	Name string
 }
 
-// OpenTask inserts a task with those who may answer it, its due time, the times at which it is to be reminded of, and the
-// fact that it was opened. It sets h.No and h.Step. A blob of its request must have been reserved. ErrConflict: the
+// OpenTask inserts a task with those who may answer it, its due time, the times at which to remind of it, and the fact
+// that it was opened. It sets h.No and h.Step. A blob of its request must have been reserved. ErrConflict: the
 // execution has opened it already.
 func (t *Tx) OpenTask(h *HumanTask, candidates []TaskCandidate, remindMs ...int64) error {
 	h.Step = 1

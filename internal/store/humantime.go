@@ -24,7 +24,7 @@ func (k TaskTimeKind) fact() FactKind {
 	return FactTaskReminded
 }
 
-// TaskTime is a time at which something is to be noted of a human task that is open or claimed.
+// TaskTime is a time at which something is to be noted of a human task that has not ended.
 type TaskTime struct {
 	Task  int64
 	Kind  TaskTimeKind

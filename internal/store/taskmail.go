@@ -36,8 +36,8 @@ func scanTaskMailRate(r Row, m *TaskMailRate) {
 	*m = TaskMailRate{r.Int(0), chargehand.Environment(r.Int(1)), r.Int(2), r.Int(3), r.Int(4), r.Int(5)}
 }
 
-// InsertTaskMail adds mails of one workflow and environment to those that wait, and has them looked at at nowMs. No more
-// than most wait then: left is how many were left out, the last ones.
+// InsertTaskMail adds mails of one workflow and environment to those that wait, and has them looked at at nowMs. At
+// most that many wait then: left is how many were left out, the last ones.
 func (t *Tx) InsertTaskMail(mails []TaskMail, most, nowMs int64) (left int, err error) {
 	if len(mails) == 0 {
 		return 0, nil

@@ -29,14 +29,15 @@ const (
 
 // Letter is what a mail says. It is stored, sealed, as JSON.
 type Letter struct {
-	Kind    Kind      `json:"kind"`
-	Locale  string    `json:"locale,omitempty"`  // of the person; English but for German ones
-	Name    string    `json:"name,omitempty"`    // of the person
-	Account string    `json:"account,omitempty"` // its name
-	By      string    `json:"by,omitempty"`      // name of who invites; empty: a program
-	URL     string    `json:"url,omitempty"`     // to open
-	Until   time.Time `json:"until,omitzero"`    // how long the address can be used; when the key ends. Zero: it is not said
-	Key     string    `json:"key,omitempty"`     // its name
+	Kind    Kind   `json:"kind"`
+	Locale  string `json:"locale,omitempty"`  // of the person; English but for German ones
+	Name    string `json:"name,omitempty"`    // of the person
+	Account string `json:"account,omitempty"` // its name
+	By      string `json:"by,omitempty"`      // name of who invites; empty: a program
+	URL     string `json:"url,omitempty"`     // to open
+	// Until is how long the address can be used, or when the key ends. Zero: the mail does not say it.
+	Until time.Time `json:"until,omitzero"`
+	Key   string    `json:"key,omitempty"` // its name
 	// LastFour are the last characters of the key.
 	LastFour    string `json:"last_four,omitempty"`
 	Environment string `json:"environment,omitempty"`
@@ -67,7 +68,7 @@ var (
 	page   = template.Must(template.New("letter").Parse(layout))
 )
 
-// maxText bounds a name in a mail, and the title of a task in the subject. maxTitle bounds the title in the mail itself.
+// maxText bounds a name in a mail, and the title of a task in the subject. maxTitle bounds the title in the text.
 const (
 	maxText  = 100
 	maxTitle = 300

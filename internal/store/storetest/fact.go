@@ -22,8 +22,8 @@ var factTests = map[string]func(*fixture){
 	"mail about human tasks":       taskMail,
 }
 
-// CheckTaskFacts complains about human tasks whose facts do not say what has happened to them: each was opened once, and
-// ended once if it has ended. Facts must not have been deleted.
+// CheckTaskFacts complains about human tasks whose facts do not say what has happened to them: each was opened once,
+// and ended once if it has ended. Facts must not have been deleted.
 func CheckTaskFacts(t testing.TB, db store.DB) {
 	t.Helper()
 	for name, query := range map[string]string{
@@ -156,7 +156,7 @@ func taskTimesEnd(f *fixture) {
 	answered, withdrawn, ended := f.openUntil(no, 1, 5, 3), f.openUntil(no, 2, 5, 3), f.openUntil(no, 3, 5, 3)
 	f.update(func(tx *store.Tx) error { return tx.ClaimTask(&answered, -4, "p4") })
 	if n := len(f.timesDue(9, 9)); n != 6 {
-		f.Errorf("%d times after a claim", n)
+		f.Errorf("%d times after a change", n)
 	}
 	f.update(func(tx *store.Tx) error { return tx.AnswerTask(&answered, -4, inline("1"), startMs+4, true) })
 	f.update(func(tx *store.Tx) error { _, err := tx.WithdrawTask(no, 2, 3, startMs+4); return err })
@@ -258,7 +258,7 @@ func factReaders(f *fixture) {
 	if behind("early") || follow("early") != 1 {
 		f.Error("early has not moved")
 	}
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.MoveFactCursor("nobody", 1) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.MoveFactCursor("unknown", 1) })
 }
 
 // factsPublishedOnce has two publish at the same time.

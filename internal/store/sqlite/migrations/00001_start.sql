@@ -720,11 +720,11 @@ CREATE INDEX human_comment_task ON human_comment (task, no);
 
 -- Facts --------------------------------------------------------------------------------------------------------------
 
--- A row says that something has happened, for those who are told of it later. It is written with the change that it
--- tells of, and names rows; what they say is read when it is told.
+-- A row says that something has happened, for readers that report it later. It is written with the change that it tells
+-- of, and names rows; readers read what these say.
 CREATE TABLE fact (
     no          INTEGER PRIMARY KEY,
-    number      INTEGER NOT NULL DEFAULT 0, -- in the order in which facts are told; 0: not published yet
+    number      INTEGER NOT NULL DEFAULT 0, -- in the order in which facts are read; 0: not published yet
     kind        INTEGER NOT NULL,           -- store.FactKind
     account     INTEGER NOT NULL,
     environment INTEGER NOT NULL,
@@ -742,7 +742,7 @@ CREATE INDEX fact_at ON fact (at_ms);
 -- Deletion of executions.
 CREATE INDEX fact_execution ON fact (execution);
 
--- A row is how far somebody has read the facts: the number of the last one. The row named 'published' is the last
+-- A row is how far a reader has read the facts: the number of the last one. The row named 'published' is the last
 -- number that was given.
 CREATE TABLE fact_cursor (
     name   TEXT PRIMARY KEY NOT NULL,
