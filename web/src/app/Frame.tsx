@@ -1,4 +1,5 @@
 import { ActionIcon, Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { IconMenu2, IconSearch } from "@tabler/icons-react";
 import { Suspense, useState } from "react";
@@ -6,7 +7,8 @@ import { useLostSince } from "../api/connection.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { Problem } from "../api/problem.ts";
 import { useSessionEnded } from "../api/session.ts";
-import { formatClock } from "../messages/format.ts";
+import { taskCountsQuestion } from "../api/tasks.ts";
+import { formatClock, formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { useSaved } from "../parts/preferences.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
@@ -95,11 +97,26 @@ function SectionList({ list, title }: { list: readonly Section[]; title?: string
             <Link to={section.to} search={{}} activeOptions={{ includeSearch: false, exact: section.to === "/" }}>
               <section.icon aria-hidden size={16} stroke={1.75} />
               {section.name()}
+              {section.to === "/inbox" && <Waiting />}
             </Link>
           </li>
         ))}
       </ul>
     </>
+  );
+}
+
+/** How many tasks wait for the person. */
+function Waiting() {
+  const mine = useQuery(taskCountsQuestion(30)).data?.mine;
+  if (mine === undefined || mine.count === 0) {
+    return null;
+  }
+  const count = `${formatNumber(mine.count)}${mine.at_least ? "+" : ""}`;
+  return (
+    <span className="side-count" title={t().nav.forYou(count)}>
+      {count}
+    </span>
   );
 }
 

@@ -29,12 +29,27 @@ export default function KeyHelp({ close }: { close: () => void }) {
     ["r", texts.refresh],
     ["[ ]", texts.neighbours],
   ];
+  const inbox: [string, string][] = [
+    ["j k", texts.task.move],
+    ["n", texts.task.next],
+    ["c", texts.task.claim],
+    ["u", texts.task.release],
+    ["m", texts.task.comment],
+    ["1 … 9", texts.task.decide],
+    ["Esc", texts.task.leave],
+  ];
   return (
     <Dialog title={texts.title} close={close}>
       <h3>{texts.everywhere}</h3>
       <KeyList rows={everywhere} />
       <h3>{texts.lists}</h3>
       <KeyList rows={lists} />
+      {may("tasks:read") && (
+        <>
+          <h3>{texts.inbox}</h3>
+          <KeyList rows={inbox} />
+        </>
+      )}
       <Checkbox
         checked={on}
         label={texts.off}

@@ -1,7 +1,7 @@
-import { createRootRoute, createRoute, createRouter, retainSearchParams } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Navigate, retainSearchParams } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { setEnvironment, type Environment } from "../api/environment.ts";
-import { meQuestion } from "../api/me.ts";
+import { meQuestion, useMay } from "../api/me.ts";
 import { spans, type Span } from "../api/overview.ts";
 import { userStatuses, type UserFilter } from "../api/people.ts";
 import { Problem } from "../api/problem.ts";
@@ -11,6 +11,7 @@ import { settingsQuestion } from "../api/settings.ts";
 import type { WorkflowFilter } from "../api/workflows.ts";
 import { readAuditAddress } from "../parts/audit/address.ts";
 import { readAddress } from "../parts/execution/address.ts";
+import { readAddress as readInboxAddress } from "../parts/inbox/address.ts";
 import { later } from "../parts/later.tsx";
 import { follow, show } from "../parts/preferences.ts";
 import { itemStates, type ItemState } from "../parts/state.ts";
@@ -59,6 +60,14 @@ const root = createRootRoute({
   pendingComponent: Waiting,
 });
 
+const Overview = screen(() => import("../routes/overview.tsx"));
+
+/** Where people begin: those who see no executions of others with their tasks. */
+function Home() {
+  const may = useMay();
+  return may("executions:read") || !may("tasks:read") ? <Overview /> : <Navigate to="/inbox" replace />;
+}
+
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
@@ -66,7 +75,7 @@ const home = createRoute({
     const span = text(search["span"]);
     return span !== undefined && span in spans ? { span: span as Span } : {};
   },
-  component: screen(() => import("../routes/overview.tsx")),
+  component: Object.assign(Home, { preload: Overview.preload }),
 });
 
 const executions = createRoute({
@@ -91,6 +100,16 @@ const operation = createRoute({
   path: "/operations/$id",
   component: screen(() => import("../routes/operation.tsx")),
 });
+
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: "/inbox",
+  validateSearch: readInboxAddress,
+  component: screen(() => import("../routes/inbox.tsx")),
+});
+
+/** A task of the inbox, which shows it itself. */
+const task = createRoute({ getParentRoute: () => inbox, path: "$taskId" });
 
 const workflows = createRoute({
   getParentRoute: () => root,
@@ -248,6 +267,7 @@ export const router = createRouter({
     executions,
     execution,
     operation,
+    inbox.addChildren([task]),
     batches,
     batch,
     workflows,

@@ -2,6 +2,7 @@ import {
   IconGauge,
   IconHeartbeat,
   IconHistory,
+  IconInbox,
   IconKey,
   IconLayoutDashboard,
   IconListDetails,
@@ -20,7 +21,7 @@ export const sections = [
     key: "o",
     icon: IconLayoutDashboard,
     name: () => t().nav.overview,
-    scopes: ["executions:read", "executions:read-own"],
+    scopes: ["executions:read"],
   },
   {
     to: "/workflows",
@@ -43,6 +44,7 @@ export const sections = [
     name: () => t().nav.batches,
     scopes: ["executions:read", "executions:read-own"],
   },
+  { to: "/inbox", key: "i", icon: IconInbox, name: () => t().nav.inbox, scopes: ["tasks:read"] },
 ] as const;
 
 /** Those of admins, below a line of their own. */

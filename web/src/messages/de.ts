@@ -20,6 +20,8 @@ export const de = {
     workflows: "Workflows",
     executions: "Ausführungen",
     batches: "Stapel",
+    inbox: "Eingang",
+    forYou: (n: string) => `${n} für dich`,
     admin: "Verwaltung",
     secrets: "Geheimnisse",
     limits: "Grenzen",

@@ -20,6 +20,8 @@ export const en = {
     workflows: "Workflows",
     executions: "Executions",
     batches: "Batches",
+    inbox: "Inbox",
+    forYou: (n: string) => `${n} for you`,
     admin: "Admin",
     secrets: "Secrets",
     limits: "Limits",

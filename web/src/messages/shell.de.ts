@@ -26,6 +26,16 @@ export const shell = {
   keys: {
     title: "Tastenkürzel",
     everywhere: "Auf jeder Seite",
+    inbox: "Im Eingang",
+    task: {
+      move: "nächste Aufgabe, vorige Aufgabe",
+      next: "nächste offene Aufgabe",
+      claim: "übernehmen",
+      release: "freigeben",
+      comment: "Kommentar",
+      decide: "Entscheidung wählen; Enter antwortet",
+      leave: "aus einem Feld dahin, wo diese Tasten etwas tun",
+    },
     lists: "In Listen",
     help: "diese Hilfe",
     palette: "Suche oder Befehl",

@@ -25,6 +25,16 @@ export const shell = {
   keys: {
     title: "Keys",
     everywhere: "On every page",
+    inbox: "In the inbox",
+    task: {
+      move: "next task, previous task",
+      next: "next task that is open",
+      claim: "claim",
+      release: "release",
+      comment: "comment",
+      decide: "choose an outcome; Enter answers",
+      leave: "out of a field, to where these keys work",
+    },
     lists: "In lists",
     help: "this help",
     palette: "search or command",

@@ -7,11 +7,14 @@ import { Failure } from "../Notice.tsx";
 import { Leaf, type FieldProps } from "./Leaf.tsx";
 
 /** One file or several. They are uploaded as soon as they are chosen. */
-export function FilesField(props: FieldProps) {
+export function FilesField({ camera, ...props }: FieldProps & { camera?: string }) {
   const { field, draft, change } = props;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const many = field.kind === "files";
+  const pictures = (field.constraints?.media_type ?? "")
+    .split(",")
+    .some((type) => type.trim() === "" || type.trim().startsWith("image/"));
   const upload = async (files: readonly File[]) => {
     setBusy(true);
     setError(undefined);
@@ -36,6 +39,20 @@ export function FilesField(props: FieldProps) {
             disabled={busy || field.read_only}
             onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
           />
+          {camera !== undefined && pictures && (
+            // Phones open the camera for this one; the other one offers the pictures that there are.
+            <label className="camera as-button">
+              {camera}
+              <input
+                className="unseen"
+                type="file"
+                accept="image/*"
+                capture="environment"
+                disabled={busy}
+                onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
+              />
+            </label>
+          )}
           <p role="status" className="meta">
             {busy ? formTexts().uploading : ""}
           </p>

@@ -15,10 +15,10 @@ export interface FieldProps {
   wrongAt: (pointer: string, below: boolean) => string | undefined;
 }
 
-/** Help of a field. The server makes safe HTML of the Markdown of the schema. */
-export function Help({ html, id }: { html: string | undefined; id?: string }) {
+/** Help of a field, or a longer text. The server makes safe HTML of the Markdown of users. */
+export function Help({ html, id, kind = "meta" }: { html: string | undefined; id?: string; kind?: string }) {
   // oxlint-disable-next-line react/no-danger
-  return html === undefined ? null : <div id={id} className="meta" dangerouslySetInnerHTML={{ __html: html }} />;
+  return html === undefined ? null : <div id={id} className={kind} dangerouslySetInnerHTML={{ __html: html }} />;
 }
 
 /** A title, a help, an input, and what is wrong with it. */
@@ -31,6 +31,7 @@ export function Leaf({
 }: FieldProps & {
   children: (input: {
     id: string;
+    "data-pointer": string;
     "aria-describedby": string | undefined;
     "aria-invalid": boolean | undefined;
     "aria-required": boolean | undefined;
@@ -50,6 +51,7 @@ export function Leaf({
       <Help id={`${id}-help`} html={field.help_html} />
       {children({
         id,
+        "data-pointer": at + field.pointer,
         "aria-describedby": described.length > 0 ? described.join(" ") : undefined,
         "aria-invalid": wrong !== undefined || undefined,
         "aria-required": required || undefined,
@@ -128,6 +130,8 @@ export function BooleanField({ field, draft, at, change, wrongAt }: FieldProps) 
           id={id}
           type="checkbox"
           disabled={field.read_only}
+          data-pointer={at + field.pointer}
+          aria-describedby={wrong === undefined ? undefined : `${id}-wrong`}
           aria-invalid={wrong !== undefined || undefined}
           checked={draft.text === "true"}
           onChange={(event) => change({ ...draft, text: String(event.currentTarget.checked) })}
@@ -135,7 +139,11 @@ export function BooleanField({ field, draft, at, change, wrongAt }: FieldProps) 
         <label htmlFor={id}>{field.title || formTexts().value}</label>
       </span>
       <Help html={field.help_html} />
-      {wrong !== undefined && <p className="schema-wrong">{wrong}</p>}
+      {wrong !== undefined && (
+        <p id={`${id}-wrong`} className="schema-wrong">
+          {wrong}
+        </p>
+      )}
     </div>
   );
 }
@@ -176,7 +184,11 @@ export function ChoiceField(props: FieldProps) {
 export function ChoicesField({ field, draft, at, change, wrongAt }: FieldProps) {
   const wrong = wrongAt(at + field.pointer, true);
   return (
-    <fieldset className="schema-group" aria-invalid={wrong !== undefined || undefined}>
+    <fieldset
+      className="schema-group"
+      data-pointer={at + field.pointer}
+      aria-invalid={wrong !== undefined || undefined}
+    >
       <legend>{field.title}</legend>
       <Help html={field.help_html} />
       {field.options?.map((option, i) => (

@@ -42,6 +42,19 @@ export function startOf(field: FormField): Draft {
   return { ...empty, inside, chosen: only || field.kind === "oneof" ? [0] : [] };
 }
 
+/** What a field has when its form opens with a value: defaults where the value says nothing. */
+export function startWith(field: FormField, value: Value): Draft {
+  if (value === undefined) {
+    return startOf(field);
+  }
+  const draft = draftOf(field, value);
+  if (field.kind !== "object" || !isObject(value)) {
+    return draft;
+  }
+  const inside = (field.fields ?? []).map((f) => startWith(f, value[lastToken(f.pointer)]));
+  return { ...draft, inside };
+}
+
 /** What a person would have entered to get a value. What does not fit into the field is not in it. */
 export function draftOf(field: FormField, value: Value): Draft {
   const inside = (field.fields ?? []).map(startOf);

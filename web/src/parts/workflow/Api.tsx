@@ -4,8 +4,9 @@ import type { WorkflowDetail } from "../../api/workflows.ts";
 import { t } from "../../messages/index.ts";
 import { workflowTexts } from "../../messages/workflows.ts";
 import { read } from "../form/read.ts";
+import { formOf } from "../form/whole.ts";
 import { Snippet } from "../Snippet.tsx";
-import { entered, formOf } from "./entered.ts";
+import { entered } from "./entered.ts";
 import { workflowSnippets } from "./snippets.ts";
 
 /** How programs start the workflow, with the input that is in the form. */
@@ -28,7 +29,7 @@ export function Api({ workflow }: { workflow: WorkflowDetail }) {
 }
 
 function inputOf(workflow: WorkflowDetail): unknown {
-  const form = formOf(workflow);
+  const form = formOf(workflow.outline);
   const { draft, json } = entered(workflow, form);
   try {
     return json === undefined ? (read(form, draft).value ?? {}) : (JSON.parse(json) as unknown);

@@ -7,17 +7,19 @@ import { start, type WorkflowDetail } from "../../api/workflows.ts";
 import { formTexts } from "../../messages/workflows.ts";
 import { draftOf, type Draft } from "../form/draft.ts";
 import { read, type Wrong } from "../form/read.ts";
-import { Inside, SchemaField } from "../form/SchemaForm.tsx";
+import { SchemaField } from "../form/SchemaForm.tsx";
 import { isObject, same } from "../form/value.ts";
+import { formOf, sayAt, sayWrong, wrongFields } from "../form/whole.ts";
+import { Whole } from "../form/Whole.tsx";
 import { Failure } from "../Notice.tsx";
 import { MoreFields, readMore, usual, type MoreWrong } from "./More.tsx";
-import { entered, formOf, keep, type Entered } from "./entered.ts";
+import { entered, keep, type Entered } from "./entered.ts";
 
 /** The form that starts a workflow. What is typed stays until the execution has started. */
 export function Run({ workflow }: { workflow: WorkflowDetail }) {
   const texts = formTexts();
   const navigate = useNavigate();
-  const form = useMemo(() => formOf(workflow), [workflow]);
+  const form = useMemo(() => formOf(workflow.outline), [workflow]);
   const [typed, setTyped] = useState(() => entered(workflow, form));
   const [once, setOnce] = useState(() => crypto.randomUUID());
   const [wrong, setWrong] = useState<Wrong[]>([]);
@@ -66,9 +68,7 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
   const failed = send.error;
   useEffect(() => {
     if (wrong.length > 0 || failed !== null) {
-      const field = element.current?.querySelector<HTMLElement>("[aria-invalid]");
-      // A group of fields takes no focus itself.
-      (field?.matches("fieldset") ? field.querySelector<HTMLElement>("input, select, textarea") : field)?.focus();
+      wrongFields(element.current)[0]?.focus();
     }
   }, [wrong, failed]);
   const wrongAt = (pointer: string, below: boolean) =>
@@ -102,12 +102,9 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
           draft={json}
           change={(next) => change({ ...typed, json: next.text })}
         />
-      ) : form.kind === "object" && form.pointer === "" && form.title === "" && !form.items ? (
-        <Inside {...fields} change={set} />
       ) : (
-        <SchemaField {...fields} field={{ ...form, title: form.title || texts.input }} change={set} />
+        <Whole field={form} title={texts.input} draft={typed.draft} wrongAt={wrongAt} change={set} />
       )}
-      {!asJson && form.fields?.length === 0 && <p className="meta">{texts.nothing}</p>}
       <MoreFields
         workflow={workflow}
         more={typed.more ?? usual}
@@ -153,14 +150,6 @@ function parse(text: string): ReturnType<typeof read> {
   );
 }
 
-const covers = (pointer: string, below: boolean) => (other: { pointer?: string }) =>
-  other.pointer === pointer || (below && other.pointer?.startsWith(`${pointer}/`) === true);
-
-function sayWrong(wrong: readonly Wrong[], pointer: string, below: boolean): string | undefined {
-  const found = wrong.find(covers(pointer, below));
-  return found && formTexts().wrong[found.what];
-}
-
 /** What the server says of labels and delay. */
 function answeredMore(problems: readonly FieldProblem[]): MoreWrong {
   const wrong: MoreWrong = {};
@@ -176,9 +165,4 @@ function answeredMore(problems: readonly FieldProblem[]): MoreWrong {
 /** What the server says of a field. In its pointers the input is a part of the body. */
 function sayProblem(problems: readonly FieldProblem[], pointer: string, below: boolean): string | undefined {
   return sayAt(problems, `/input${pointer}`, below);
-}
-
-function sayAt(problems: readonly FieldProblem[], pointer: string, below: boolean): string | undefined {
-  const found = problems.filter(covers(pointer, below)).map((problem) => problem.detail);
-  return found.length > 0 ? found.join(" ") : undefined;
 }

@@ -12,16 +12,6 @@ export interface Entered {
   more?: More;
 }
 
-/** The form of the whole input. */
-export function formOf(workflow: WorkflowDetail): FormField {
-  const [first, ...others] = workflow.outline ?? [];
-  const whole = { pointer: "", title: "", required: true };
-  if (first && first.pointer === "" && others.length === 0) {
-    return { ...first, required: true };
-  }
-  return workflow.outline ? { ...whole, kind: "object", fields: workflow.outline } : { ...whole, kind: "json" };
-}
-
 const place = (workflow: WorkflowDetail) => `chargehand-input:${environment()}:${workflow.id}`;
 
 /** What was typed before in this window, if it was for the same form. */

@@ -1,0 +1,166 @@
+import { infiniteQueryOptions, queryOptions, type InfiniteData } from "@tanstack/react-query";
+import { answer, client, type Schemas } from "./client.ts";
+import { environment } from "./environment.ts";
+import { every, queries, question } from "./query.ts";
+
+export type Task = Schemas["HumanTask"];
+export type Answer = Schemas["TaskAnswer"];
+export type Outcome = Schemas["TaskOutcome"];
+
+export const views = ["mine", "unassigned", "all", "done"] as const;
+export type View = (typeof views)[number];
+
+/** Which tasks are listed. It is the address of the page too. */
+export interface TaskFilter {
+  /** Missing: mine. */
+  view?: View;
+  /** namespace/name */
+  workflow?: string;
+  overdue?: "true";
+  /** A part of the title. */
+  q?: string;
+  /** Ids. */
+  batch?: string;
+  execution?: string;
+}
+
+/** It can be claimed and answered. */
+export const isOpen = (task: Pick<Task, "status">): boolean => task.status === "open" || task.status === "claimed";
+
+const ofView = {
+  mine: { assignee: "me" },
+  unassigned: { unassigned: true },
+  all: {},
+  done: { status: "answered", answered_by: "me", sort: "created" },
+} as const;
+
+/** The id of a workflow by namespace/name. It never changes. */
+const workflowIdQuestion = (name: string) => ({
+  ...question(["workflow-id", name], async (signal) => {
+    const path = { workflowId: name.replace("/", ".") };
+    return { data: (await answer(client.GET("/workflows/{workflowId}", { params: { path }, signal }))).id };
+  }),
+  staleTime: Infinity,
+});
+
+const pageLength = 50;
+
+async function list(filter: TaskFilter, cursor: string | undefined, signal: AbortSignal) {
+  const { view = "mine", workflow, overdue, q, batch, execution } = filter;
+  const id = workflow === undefined ? undefined : await queries.ensureQueryData(workflowIdQuestion(workflow));
+  const query = {
+    ...ofView[view],
+    ...(id !== undefined && { workflow_id: id }),
+    ...(overdue === "true" && view !== "done" && { overdue: true }),
+    ...(q !== undefined && { q }),
+    ...(batch !== undefined && { batch_id: batch }),
+    ...(execution !== undefined && { execution_id: execution }),
+    ...(cursor !== undefined && { cursor }),
+    limit: pageLength,
+  };
+  return answer(client.GET("/human-tasks", { params: { query }, signal }));
+}
+
+const tasks = () => [environment(), "tasks"];
+
+/** Tasks by a filter, page by page: those that are due first, of answered ones the newest. */
+export const tasksQuestion = (filter: TaskFilter) =>
+  infiniteQueryOptions({
+    queryKey: [...tasks(), "list", filter],
+    queryFn: ({ pageParam, signal }) => list(filter, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.cursor ?? undefined,
+    refetchOnWindowFocus: false,
+  });
+
+/** The first page of the same, asked for again while the page is seen. */
+export const freshTasksQuestion = (filter: TaskFilter) =>
+  queryOptions({
+    queryKey: [...tasks(), "fresh", filter],
+    queryFn: ({ signal }) => list(filter, undefined, signal),
+    refetchInterval: every(5000),
+  });
+
+/** How many open tasks there are for the person, up to 10,000 of each kind. */
+export const taskCountsQuestion = (seconds: number) => ({
+  ...question(["tasks", "counts"], (signal) => client.GET("/human-tasks/counts", { signal })),
+  refetchInterval: every(seconds * 1000),
+});
+
+export const taskQuestion = (id: string) => ({
+  ...question(["tasks", "one", id], (signal) =>
+    client.GET("/human-tasks/{taskId}", { params: { path: { taskId: id } }, signal }),
+  ),
+  refetchInterval: every(5000),
+});
+
+/** Takes over what the server says a task is now. */
+function changed(task: Task): Task {
+  queries.setQueryData(taskQuestion(task.id).queryKey, task);
+  const others = ["fresh", "counts"];
+  void queries.invalidateQueries({
+    predicate: ({ queryKey: [, kind, part] }) => kind === "tasks" && others.includes(String(part)),
+  });
+  return task;
+}
+
+const of = (id: string, once?: string) => ({
+  path: { taskId: id },
+  ...(once !== undefined && { header: { "Idempotency-Key": once } }),
+});
+
+/** Says that nobody else is to answer. With force it is taken from who has claimed it. */
+export const claim = async (id: string, force: boolean): Promise<Task> =>
+  changed(await answer(client.POST("/human-tasks/{taskId}/claim", { params: of(id), body: force ? { force } : {} })));
+
+export const release = async (id: string, force: boolean): Promise<Task> =>
+  changed(await answer(client.POST("/human-tasks/{taskId}/release", { params: of(id), body: force ? { force } : {} })));
+
+export const reassign = async (id: string, body: { users: string[]; groups: string[] }): Promise<Task> =>
+  changed(await answer(client.POST("/human-tasks/{taskId}/reassign", { params: of(id), body })));
+
+export const comment = async (id: string, text: string, once: string): Promise<Task> =>
+  changed(
+    await answer(client.POST("/human-tasks/{taskId}/comments", { params: of(id, once), body: { text } })),
+  );
+
+export type AnswerBody = Schemas["AnswerBody"];
+
+export const answerTask = async (id: string, body: AnswerBody, once: string): Promise<Task> =>
+  changed(await answer(client.POST("/human-tasks/{taskId}/answer", { params: of(id, once), body })));
+
+/** A file that a task shows. */
+export type Shown = Schemas["FileReference"];
+
+/** Where the browser finds the content of a file, with the session of the person. */
+export function fileAddress(file: Pick<Shown, "uri">): string {
+  const { pathname } = new URL(file.uri, location.href);
+  return `${pathname}/content?environment=${environment()}`;
+}
+
+/** The beginning of a file of text. */
+export const textQuestion = (file: Shown, bytes: number) =>
+  queryOptions({
+    queryKey: [environment(), "file", file.uri],
+    queryFn: async ({ signal }) => {
+      const { data } = await client.GET("/files/{fileId}/content", {
+        params: { path: { fileId: new URL(file.uri, location.href).pathname.split("/").at(-1) ?? "" } },
+        headers: file.size > bytes ? { Range: `bytes=0-${bytes - 1}` } : {},
+        parseAs: "text",
+        signal,
+      });
+      return data ?? "";
+    },
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
+
+/** Takes a task that was answered here out of the lists that are known. */
+export function dropTask(id: string): void {
+  const without = (page: Schemas["HumanTaskPage"]) => ({ ...page, data: page.data.filter((task) => task.id !== id) });
+  queries.setQueriesData<InfiniteData<Schemas["HumanTaskPage"]>>(
+    { queryKey: [...tasks(), "list"] },
+    (old) => old && { ...old, pages: old.pages.map(without) },
+  );
+  queries.setQueriesData<Schemas["HumanTaskPage"]>({ queryKey: [...tasks(), "fresh"] }, (old) => old && without(old));
+}

@@ -1,0 +1,228 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Suspense, useEffect, useRef, useState, type RefObject } from "react";
+import { useMay, useMe } from "../../api/me.ts";
+import { claim, isOpen, release, taskQuestion, type Outcome, type Task } from "../../api/tasks.ts";
+import { tasksTexts } from "../../messages/tasks.ts";
+import { shortId } from "../Copy.tsx";
+import { Help } from "../form/Leaf.tsx";
+import { StateIcon } from "../icons.tsx";
+import { later } from "../later.tsx";
+import { Failure } from "../Notice.tsx";
+import type { State } from "../state.ts";
+import { When } from "../Time.tsx";
+import { Waiting } from "../Waiting.tsx";
+import { Answer, Refusal } from "./Answer.tsx";
+import { Answered } from "./Answered.tsx";
+import { forget, formOfTask, useEntered } from "./draft.ts";
+import { Files } from "./Files.tsx";
+import { History } from "./History.tsx";
+import { Due, Priority } from "./Row.tsx";
+import { useInboxKeys } from "./useKeys.ts";
+import { Values } from "./Values.tsx";
+
+const Led = later(() => import("./Led.tsx"));
+const Reassign = later(() => import("./Reassign.tsx"));
+
+interface Props {
+  id: string;
+  /** There is nothing beside it: it takes the focus. */
+  alone: boolean;
+  /** The person has answered it. */
+  answered: (task: Task, outcome: Outcome) => void;
+  next: () => void;
+}
+
+/** A task: what it is about, the form, who has it, and what has happened with it. */
+export default function Detail(props: Props) {
+  const asked = useQuery(taskQuestion(props.id));
+  if (asked.isLoadingError) {
+    return <Failure error={asked.error} retry={() => void asked.refetch()} />;
+  }
+  if (!asked.data) {
+    return <Waiting />;
+  }
+  return <Shown {...props} task={asked.data} again={() => void asked.refetch()} />;
+}
+
+function Shown({ task, alone, answered, next, again }: Props & { task: Task; again: () => void }) {
+  const texts = tasksTexts();
+  const me = useMe().user.id;
+  const may = useMay();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const entering = useEntered(task, formOfTask(task));
+  useEffect(() => {
+    if (alone) {
+      heading.current?.focus({ preventScroll: true });
+      scrollTo({ top: 0 });
+    }
+  }, [alone]);
+  const files = task.files ?? [];
+  return (
+    <article className="task" aria-labelledby="task-title">
+      <Head task={task} me={me} heading={heading} />
+      {task.instructions_html !== undefined && <Help html={task.instructions_html} kind="instructions" />}
+      {task.show !== undefined && task.show !== null && (
+        <section>
+          <h3>{texts.data}</h3>
+          <Values value={task.show} name={texts.data} />
+        </section>
+      )}
+      <div className="task-body" data-files={files.length > 0 || undefined}>
+        {files.length > 0 && <Files files={files} />}
+        {isOpen(task) && may("tasks:respond") && (
+          <Answer
+            task={task}
+            entering={entering}
+            answered={(now, outcome) => {
+              forget(task.id);
+              answered(now, outcome);
+            }}
+            refused={again}
+            leave={() => heading.current?.focus()}
+          />
+        )}
+        {task.answer && <Answered task={task} answer={task.answer} me={me} entering={entering} next={next} />}
+        {task.withdrawn_reason !== undefined && (
+          <div role="status" className="alert">
+            <div>
+              <strong>{texts.withdrawnTitle}</strong>
+              <p>
+                {texts.withdrawn[task.withdrawn_reason]} {task.ended_at !== undefined && <When at={task.ended_at} />}
+              </p>
+            </div>
+          </div>
+        )}
+      </div>
+      <WhatLed execution={task.execution_id} />
+      <History task={task} me={me} />
+    </article>
+  );
+}
+
+const ofStatus: Record<Task["status"], State> = {
+  open: "person",
+  claimed: "person",
+  answered: "finished",
+  withdrawn: "cancelled",
+};
+
+function Head({ task, me, heading }: { task: Task; me: string; heading: RefObject<HTMLHeadingElement | null> }) {
+  const texts = tasksTexts();
+  const { users, groups, exclude } = task.assignees;
+  const claimant = task.claimed_by;
+  const state = ofStatus[task.status];
+  return (
+    <header className="task-head">
+      <h2 id="task-title" ref={heading} tabIndex={-1}>
+        {task.title}
+      </h2>
+      <p className="row">
+        <span className={`state state-${state}`}>
+          <StateIcon state={state} />
+          {task.status === "claimed" && claimant
+            ? claimant.id === me
+              ? texts.claimedByYou
+              : texts.claimedBy(claimant.name)
+            : texts.status[task.status]}
+        </span>
+        <Due task={task} />
+        <Priority priority={task.priority} />
+        <span className="meta">
+          {users.length + groups.length === 0 ? texts.unassigned : texts.assigned([...groups, ...users])}
+          {exclude.length > 0 && `, ${texts.excluded(exclude)}`}
+        </span>
+      </p>
+      <p className="row meta">
+        <span>{task.workflow}</span>
+        {task.item_id !== undefined && (
+          <span>
+            {texts.item} {task.item_id}
+          </span>
+        )}
+        {task.batch_id !== undefined && (
+          <Link to="/batches/$id" params={{ id: task.batch_id }} search={{}}>
+            {texts.batch} {shortId(task.batch_id)}
+          </Link>
+        )}
+        <Link to="/executions/$id" params={{ id: task.execution_id }} search={{ task: task.reference }}>
+          {texts.execution} {shortId(task.execution_id)}
+        </Link>
+      </p>
+      {isOpen(task) && <Holding task={task} me={me} />}
+    </header>
+  );
+}
+
+/** Takes a task, gives it back, or gives it to others. */
+function Holding({ task, me }: { task: Task; me: string }) {
+  const texts = tasksTexts();
+  const may = useMay();
+  const [asking, setAsking] = useState(false);
+  const act = useMutation({
+    mutationFn: ({ what, force }: { what: "claim" | "release"; force: boolean }) =>
+      (what === "claim" ? claim : release)(task.id, force),
+  });
+  const mine = task.claimed_by?.id === me;
+  const claimed = task.claimed_by !== undefined;
+  const manages = may("executions:manage");
+  const responds = may("tasks:respond");
+  const run = (what: "claim" | "release", force: boolean) => () => {
+    if (!act.isPending) {
+      act.mutate({ what, force });
+    }
+  };
+  useInboxKeys({
+    claim: responds && !claimed ? run("claim", false) : undefined,
+    release: responds && mine ? run("release", false) : undefined,
+  });
+  return (
+    <>
+      <div className="row task-actions">
+        {responds && !claimed && (
+          <Button variant="default" onClick={run("claim", false)}>
+            {texts.claim} <kbd aria-hidden>c</kbd>
+          </Button>
+        )}
+        {responds && mine && (
+          <Button variant="default" onClick={run("release", false)}>
+            {texts.release} <kbd aria-hidden>u</kbd>
+          </Button>
+        )}
+        {manages && responds && claimed && !mine && (
+          <>
+            <Button variant="default" onClick={run("claim", true)}>
+              {texts.takeOver}
+            </Button>
+            <Button variant="default" onClick={run("release", true)}>
+              {texts.release}
+            </Button>
+          </>
+        )}
+        {manages && (
+          <Button variant="default" onClick={() => setAsking(true)}>
+            {texts.reassign}
+          </Button>
+        )}
+      </div>
+      {act.error && <Refusal error={act.error} />}
+      <Suspense>{asking && <Reassign task={task} close={() => setAsking(false)} />}</Suspense>
+    </>
+  );
+}
+
+/** The timeline of the execution, closed until it is asked for. */
+function WhatLed({ execution }: { execution: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="task-led" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{tasksTexts().led}</summary>
+      {open && (
+        <Suspense fallback={<Waiting />}>
+          <Led execution={execution} />
+        </Suspense>
+      )}
+    </details>
+  );
+}

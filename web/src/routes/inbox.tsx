@@ -1,0 +1,233 @@
+import { Button } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { IconArrowLeft, IconArrowUp, IconX } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Suspense, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import { useMe } from "../api/me.ts";
+import { firstPageAgain, patchPages, queries } from "../api/query.ts";
+import { dropTask, freshTasksQuestion, isOpen, tasksQuestion, type Task, type TaskFilter } from "../api/tasks.ts";
+import { t } from "../messages/index.ts";
+import { tasksTexts } from "../messages/tasks.ts";
+import { narrowed, readAddress } from "../parts/inbox/address.ts";
+import { FilterBar } from "../parts/inbox/FilterBar.tsx";
+import { TaskRow } from "../parts/inbox/Row.tsx";
+import { after, differ } from "../parts/inbox/rows.ts";
+import { useInboxKeys } from "../parts/inbox/useKeys.ts";
+import { Views } from "../parts/inbox/Views.tsx";
+import { later } from "../parts/later.tsx";
+import { Empty, Failure } from "../parts/Notice.tsx";
+import { Page } from "../parts/Page.tsx";
+import { focusRow } from "../parts/rows.ts";
+import { Waiting } from "../parts/Waiting.tsx";
+import "../styles/inbox.css";
+
+const Detail = later(() => import("../parts/inbox/Detail.tsx"));
+
+const route = getRouteApi("/inbox");
+
+/** Tasks of people: which there are, and the one that is open. */
+export default function Inbox() {
+  const search = route.useSearch();
+  const { taskId } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const me = useMe().user.id;
+  const texts = tasksTexts();
+  const filter = useMemo(() => readAddress({ ...search }), [search]);
+  const listing = useTasks(filter);
+  const { rows, gone, newer, asked, refresh } = listing;
+  const narrow = useMediaQuery("(max-width: 699px)", undefined, { getInitialValueInEffect: false });
+  const [done, setDone] = useState<{ id: string; text: string }>();
+
+  const open = (id: string, focus: boolean) => {
+    if (focus) {
+      focusRow(id);
+    }
+    void navigate({ to: "/inbox/$taskId", params: { taskId: id }, search: true, replace: true, resetScroll: false });
+  };
+  const close = () => void navigate({ to: "/inbox", search: true, replace: true, resetScroll: false });
+  const free = (row: Task) =>
+    !gone.has(row.id) && isOpen(row) && (row.claimed_by === undefined || row.claimed_by.id === me);
+  const next = () => {
+    const found = after(rows, taskId ?? "", free);
+    if (found) {
+      open(found.id, true);
+    }
+  };
+  useInboxKeys({
+    move: (step) => {
+      const at = rows.findIndex((row) => row.id === taskId);
+      const to = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
+      if (to) {
+        open(to.id, true);
+      }
+    },
+    next,
+    refresh,
+  });
+  const checking = useClearing(filter, taskId, asked.isFetching ? undefined : rows, close);
+
+  const answered = (task: Task, text: string) => {
+    const following = after(rows, task.id, free);
+    setDone({ id: task.id, text });
+    dropTask(task.id);
+    if (following) {
+      open(following.id, true);
+    } else {
+      close();
+      document.querySelector<HTMLElement>(".inbox-list")?.focus();
+    }
+  };
+  return (
+    <Page title={t().nav.inbox}>
+      <div className="inbox" data-open={taskId !== undefined || undefined}>
+        <Views filter={filter} leave={checking} />
+        <div className="inbox-bar">
+          <FilterBar
+            key={JSON.stringify(filter)}
+            filter={filter}
+            workflows={useMemo(() => rows.map((row) => row.workflow), [rows])}
+            apply={(to) => {
+              checking();
+              void navigate({ to: ".", search: { ...to } as never, resetScroll: false });
+            }}
+          />
+        </div>
+        <section className="inbox-list" aria-label={texts.list} tabIndex={-1}>
+          <div aria-live="polite">
+            {newer > 0 && (
+              <Button leftSection={<IconArrowUp aria-hidden size={14} />} title={texts.refresh} onClick={refresh}>
+                {texts.changed(newer)}
+              </Button>
+            )}
+          </div>
+          {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
+          {asked.isLoading && <Waiting />}
+          {asked.isSuccess && rows.length === 0 && <Nothing filter={filter} />}
+          {rows.length > 0 && (
+            <ul className="plain">
+              {rows.map((row) => (
+                <TaskRow key={row.id} task={row} current={row.id === taskId} gone={gone.has(row.id)} />
+              ))}
+            </ul>
+          )}
+          {asked.hasNextPage && (
+            <div className="below">
+              <Button
+                variant="default"
+                loading={asked.isFetchingNextPage}
+                onClick={() => void asked.fetchNextPage()}
+              >
+                {t().more}
+              </Button>
+            </div>
+          )}
+        </section>
+        <div className="inbox-detail">
+          {taskId === undefined ? (
+            <div className="inbox-choose">
+              <p>{texts.choose}</p>
+              <p className="meta">{texts.keys}</p>
+            </div>
+          ) : (
+            <>
+              <Link className="inbox-back" to="/inbox" search resetScroll={false} activeProps={{}}>
+                <IconArrowLeft aria-hidden size={16} />
+                {texts.back}
+              </Link>
+              <Suspense fallback={<Waiting />}>
+                <Detail
+                  key={taskId}
+                  id={taskId}
+                  alone={narrow}
+                  answered={(task, outcome) => answered(task, texts.answered(task.title, outcome.title))}
+                  next={next}
+                />
+              </Suspense>
+            </>
+          )}
+        </div>
+      </div>
+      <div role="status" className="toast-place">
+        {done && (
+          <p className="toast">
+            <span>{done.text}</span>
+            <Link to="/inbox/$taskId" params={{ taskId: done.id }} search activeProps={{}}>
+              {texts.show}
+            </Link>
+            <Button variant="subtle" size="compact-sm" aria-label={t().close} onClick={() => setDone(undefined)}>
+              <IconX aria-hidden size={14} />
+            </Button>
+          </p>
+        )}
+      </div>
+    </Page>
+  );
+}
+
+/** The tasks of a filter. Rows change in place; what is new waits, and what is gone stays until the list is shown anew. */
+function useTasks(filter: TaskFilter) {
+  const question = tasksQuestion(filter);
+  const asked = useInfiniteQuery(question);
+  const fresh = useQuery({ ...freshTasksQuestion(filter), enabled: asked.isSuccess });
+  const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.data) ?? [], [asked.data]);
+  const take = useEffectEvent((now: readonly Task[]) => {
+    patchPages(question.queryKey, now);
+    if (rows.length === 0 && now.length > 0) {
+      refresh(); // nothing moves
+    }
+  });
+  useEffect(() => {
+    if (fresh.data) {
+      take(fresh.data.data);
+    }
+  }, [fresh.data]);
+  const refresh = () => {
+    firstPageAgain(question.queryKey);
+    void asked.refetch().then(() => queries.resetQueries({ queryKey: freshTasksQuestion(filter).queryKey }));
+  };
+  const { newer, gone } = useMemo(
+    () => differ(rows, fresh.data?.data ?? rows, fresh.data ? fresh.data.cursor === null : false),
+    [rows, fresh.data],
+  );
+  return { asked, rows, newer: asked.isFetching ? 0 : newer, gone, refresh };
+}
+
+/**
+ * Closes a task that is not in the list after the person has changed the filter. Opening a task never changes the
+ * filter. The function that is returned is called when the filter is about to change.
+ */
+function useClearing(
+  filter: TaskFilter,
+  taskId: string | undefined,
+  rows: readonly Task[] | undefined,
+  close: () => void,
+): () => void {
+  const before = useRef<TaskFilter>(undefined);
+  const look = useEffectEvent(() => {
+    if (rows && before.current && before.current !== filter) {
+      before.current = undefined;
+      if (taskId !== undefined && !rows.some((row) => row.id === taskId)) {
+        close();
+      }
+    }
+  });
+  useEffect(look, [filter, rows]);
+  return () => {
+    before.current = filter;
+  };
+}
+
+function Nothing({ filter }: { filter: TaskFilter }) {
+  const texts = tasksTexts();
+  if (!narrowed(filter)) {
+    return <Empty text={texts.empty[filter.view ?? "mine"]} />;
+  }
+  return (
+    <Empty text={texts.emptyFiltered}>
+      <Link to="/inbox" search={filter.view === undefined ? {} : { view: filter.view }}>
+        {t().list.clear}
+      </Link>
+    </Empty>
+  );
+}
