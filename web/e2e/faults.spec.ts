@@ -5,6 +5,7 @@ import type { Locator, Page } from "@playwright/test";
 import { expect, test } from "./harness.ts";
 import { sideways, space } from "./inspect.ts";
 import { Admin, someone, type Person } from "./people.ts";
+import { ask, asking } from "./tasks.ts";
 import { apply, run } from "./workflows.ts";
 
 /** What the pages show, made once for each worker. */
@@ -17,6 +18,7 @@ interface Made {
   batch: string;
   group: string;
   operation: string;
+  task: string;
 }
 let made: Made;
 
@@ -33,7 +35,10 @@ test.beforeAll(async ({ shared: { admin } }) => {
   const operation = await admin.call<{ id: string }>("POST", "/operations", { action: "retry", ids: [execution] });
   const status = async () => (await admin.call<{ status: string }>("GET", `/operations/${operation.id}`)).status;
   await expect.poll(status).toBe("completed");
-  made = { person, workflow: workflow.name, execution, batch: batch.id, group: group.id, operation: operation.id, id };
+  const asks = { title: "Approve the spoiled", instructions: "Look at it.", assignees: { users: [person.email] } };
+  const { id: task } = await ask(admin, await asking(admin, asks));
+  const own = { person, id, group: group.id, operation: operation.id, task };
+  made = { ...own, workflow: workflow.name, execution, batch: batch.id };
 });
 
 interface Row {
@@ -64,6 +69,14 @@ const pages: Record<string, Row> = {
   "/operations/$id": {
     address: () => `/operations/${made.operation}`,
     shows: (page) => page.getByText("1 of 1 execution"),
+  },
+  "/inbox": {
+    address: () => "/inbox",
+    shows: (page) => page.getByRole("region", { name: "List of tasks" }).getByText("Approve the spoiled"),
+  },
+  "/inbox/$taskId": {
+    address: () => `/inbox/${made.task}`,
+    shows: (page) => page.getByRole("article").getByText("Look at it."),
   },
   "/workflows": {
     address: () => `/workflows?namespace=${made.workflow.split("/")[0]}`,

@@ -1,6 +1,7 @@
 import { expect, test } from "./harness.ts";
 import { sideways, violations } from "./inspect.ts";
 import { someone } from "./people.ts";
+import { ask, asking } from "./tasks.ts";
 import { apply, run } from "./workflows.ts";
 
 test("the whole UI in German, dark and without motion asks no other server, and axe finds nothing", async ({
@@ -16,6 +17,8 @@ test("the whole UI in German, dark and without motion asks no other server, and 
   const operation = await admin.call<{ id: string }>("POST", "/operations", { action: "retry", ids: [execution] });
   const person = someone("Käthe Paulus");
   const id = await admin.admit(person, [{ role: "admin" }]);
+  const asks = { title: "Rechnung freigeben", show: { Betrag: 12.5 }, due: { hours: 1 }, assignees: { users: [id] } };
+  const asked = await ask(admin, await asking(admin, asks));
   await signIn(person);
   await page.goto("/account");
   await page.getByLabel("Colours").selectOption("dark");
@@ -31,6 +34,9 @@ test("the whole UI in German, dark and without motion asks no other server, and 
     ["events", `/executions/${execution}?tab=events`, /^Ausführung/],
     ["causes", "/executions?group=cause", "Ausführungen"],
     ["operation", `/operations/${operation.id}`, "Ausführungen wiederholen"],
+    ["waits", `/executions/${asked.execution}?task=/do/0/ask`, /^Ausführung/],
+    ["inbox", "/inbox", "Eingang"],
+    ["task", `/inbox/${asked.id}`, "Eingang"],
     ["workflows", "/workflows", "Workflows"],
     ["definition", `/workflows/${workflow.name}?tab=definition`, workflow.name],
     ["run", `/workflows/${workflow.name}?tab=run`, workflow.name],

@@ -104,30 +104,26 @@ function changed(task: Task): Task {
   return task;
 }
 
-const of = (id: string, once?: string) => ({
-  path: { taskId: id },
-  ...(once !== undefined && { header: { "Idempotency-Key": once } }),
-});
+const at = (id: string) => ({ path: { taskId: id } });
+const sent = (id: string, once: string) => ({ ...at(id), header: { "Idempotency-Key": once } });
 
 /** Says that nobody else is to answer. With force it is taken from who has claimed it. */
 export const claim = async (id: string, force: boolean): Promise<Task> =>
-  changed(await answer(client.POST("/human-tasks/{taskId}/claim", { params: of(id), body: force ? { force } : {} })));
+  changed(await answer(client.POST("/human-tasks/{taskId}/claim", { params: at(id), body: force ? { force } : {} })));
 
 export const release = async (id: string, force: boolean): Promise<Task> =>
-  changed(await answer(client.POST("/human-tasks/{taskId}/release", { params: of(id), body: force ? { force } : {} })));
+  changed(await answer(client.POST("/human-tasks/{taskId}/release", { params: at(id), body: force ? { force } : {} })));
 
 export const reassign = async (id: string, body: { users: string[]; groups: string[] }): Promise<Task> =>
-  changed(await answer(client.POST("/human-tasks/{taskId}/reassign", { params: of(id), body })));
+  changed(await answer(client.POST("/human-tasks/{taskId}/reassign", { params: at(id), body })));
 
 export const comment = async (id: string, text: string, once: string): Promise<Task> =>
-  changed(
-    await answer(client.POST("/human-tasks/{taskId}/comments", { params: of(id, once), body: { text } })),
-  );
+  changed(await answer(client.POST("/human-tasks/{taskId}/comments", { params: sent(id, once), body: { text } })));
 
 export type AnswerBody = Schemas["AnswerBody"];
 
 export const answerTask = async (id: string, body: AnswerBody, once: string): Promise<Task> =>
-  changed(await answer(client.POST("/human-tasks/{taskId}/answer", { params: of(id, once), body })));
+  changed(await answer(client.POST("/human-tasks/{taskId}/answer", { params: sent(id, once), body })));
 
 /** A file that a task shows. */
 export type Shown = Schemas["FileReference"];

@@ -116,6 +116,7 @@ export const execution = {
     keys: "Pfeiltasten folgen den Linien und führen in Kästen, Enter öffnet, F zeigt alles, Escape schließt.",
   },
   inspector: {
+    toTask: "Aufgabe öffnen",
     tryExpression: "Einen Ausdruck damit ausprobieren",
     label: "Lauf der Aufgabe",
     runs: "Läufe",

@@ -127,6 +127,7 @@ export const execution = {
     attempt: (n: number) => `attempt ${formatNumber(n)}`,
     run: (n: number) => `run ${formatNumber(n)}`,
     waits: "Waits",
+    toTask: "Open the task",
     child: "Execution that it started",
     retryFrom: (task: string) => `Retry from ${task}`,
     none: "The run is not in the timeline any more.",

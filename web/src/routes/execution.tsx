@@ -8,6 +8,7 @@ import { Copy, shortId } from "../parts/Copy.tsx";
 import { Actions } from "../parts/execution/Actions.tsx";
 import { tabs, type Address, type Go } from "../parts/execution/address.ts";
 import { useLive, type Fact } from "../parts/execution/live.ts";
+import { ToTask } from "../parts/execution/Inspector.tsx";
 import { LogView } from "../parts/execution/LogView.tsx";
 import { About, Files, InputOutput, Related } from "../parts/execution/Tabs.tsx";
 import { Neighbours } from "../parts/execution/Neighbours.tsx";
@@ -70,6 +71,7 @@ function Head({ execution }: { execution: Row }) {
       )}
       <div className="row execution-head">
         <StateMark state={stateOf(execution)} />
+        {execution.waiting_for && <ToTask wait={execution.waiting_for} />}
         <Took from={execution.started_at} to={execution.finished_at} />
         <span>
           {execution.workflow} <span className="meta">{execution.workflow_version}</span>

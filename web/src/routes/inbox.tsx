@@ -113,11 +113,7 @@ export default function Inbox() {
           )}
           {asked.hasNextPage && (
             <div className="below">
-              <Button
-                variant="default"
-                loading={asked.isFetchingNextPage}
-                onClick={() => void asked.fetchNextPage()}
-              >
+              <Button variant="default" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>
                 {t().more}
               </Button>
             </div>
@@ -171,6 +167,10 @@ function useTasks(filter: TaskFilter) {
   const asked = useInfiniteQuery(question);
   const fresh = useQuery({ ...freshTasksQuestion(filter), enabled: asked.isSuccess });
   const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.data) ?? [], [asked.data]);
+  const refresh = () => {
+    firstPageAgain(question.queryKey);
+    void asked.refetch().then(() => queries.resetQueries({ queryKey: freshTasksQuestion(filter).queryKey }));
+  };
   const take = useEffectEvent((now: readonly Task[]) => {
     patchPages(question.queryKey, now);
     if (rows.length === 0 && now.length > 0) {
@@ -182,10 +182,6 @@ function useTasks(filter: TaskFilter) {
       take(fresh.data.data);
     }
   }, [fresh.data]);
-  const refresh = () => {
-    firstPageAgain(question.queryKey);
-    void asked.refetch().then(() => queries.resetQueries({ queryKey: freshTasksQuestion(filter).queryKey }));
-  };
   const { newer, gone } = useMemo(
     () => differ(rows, fresh.data?.data ?? rows, fresh.data ? fresh.data.cursor === null : false),
     [rows, fresh.data],
@@ -203,18 +199,19 @@ function useClearing(
   rows: readonly Task[] | undefined,
   close: () => void,
 ): () => void {
-  const before = useRef<TaskFilter>(undefined);
-  const look = useEffectEvent(() => {
-    if (rows && before.current && before.current !== filter) {
+  const now = JSON.stringify(filter);
+  const before = useRef<string>(undefined);
+  const look = useEffectEvent((shown: string, list: readonly Task[] | undefined) => {
+    if (list && before.current !== undefined && before.current !== shown) {
       before.current = undefined;
-      if (taskId !== undefined && !rows.some((row) => row.id === taskId)) {
+      if (taskId !== undefined && !list.some((row) => row.id === taskId)) {
         close();
       }
     }
   });
-  useEffect(look, [filter, rows]);
+  useEffect(() => look(now, rows), [now, rows]);
   return () => {
-    before.current = filter;
+    before.current = now;
   };
 }
 

@@ -17,7 +17,7 @@ import { StateMark } from "../StateMark.tsx";
 import { Took, When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { LogView } from "./LogView.tsx";
-import { countRuns, stateOfTask, topTask, type TaskRow } from "./model.ts";
+import { countRuns, stateOfRun, topTask, type TaskRow } from "./model.ts";
 import { later } from "../later.tsx";
 
 const Retry = later(() => import("./Retry.tsx"));
@@ -119,7 +119,7 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
   return (
     <>
       <div className="row">
-        <StateMark state={stateOfTask(run)} /> <Took from={run.started_at} to={run.finished_at} />
+        <StateMark state={stateOfRun(run)} /> <Took from={run.started_at} to={run.finished_at} />
         <span className="meta">
           <When at={run.started_at} />
         </span>
@@ -141,7 +141,7 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
           {run.waiting_for.kind === "event"
             ? t().waits.event(run.waiting_for.filter?.types ?? [])
             : t().waits[run.waiting_for.kind]}{" "}
-          {run.waiting_for.until !== undefined && <When at={run.waiting_for.until} />}
+          {run.waiting_for.until !== undefined && <When at={run.waiting_for.until} />} <ToTask wait={run.waiting_for} />
         </p>
       )}
       {run.child_execution_id !== undefined && (
@@ -182,6 +182,19 @@ function TryExpression({ execution, seq }: { execution: Execution; seq: number }
       search={{ mode: "edit", sample: `${execution.id}:${seq}` }}
     >
       {executionTexts().inspector.tryExpression}
+    </Link>
+  );
+}
+
+/** Leads to the task of a person that something waits for. */
+export function ToTask({ wait }: { wait: { kind: string; task_id?: string } }) {
+  const may = useMay();
+  if (wait.task_id === undefined || !may("tasks:read")) {
+    return null;
+  }
+  return (
+    <Link to="/inbox/$taskId" params={{ taskId: wait.task_id }} search={{ view: "all" }}>
+      {executionTexts().inspector.toTask}
     </Link>
   );
 }

@@ -4,7 +4,7 @@ import { formatDuration } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { StateMark } from "../StateMark.tsx";
-import { countRuns, stateOfTask, type TaskRow } from "./model.ts";
+import { countRuns, stateOfRun, stateOfRuns, type TaskRow } from "./model.ts";
 import type { Scale } from "./scale.ts";
 
 const mostBars = 100;
@@ -79,7 +79,7 @@ export function TimelineRow({
         </span>
       </span>
       <span className="timeline-state">
-        <StateMark state={stateOfTask(row)} /> <span className="meta">{notes.join(" · ")}</span>
+        <StateMark state={stateOfRuns(row, runs)} /> <span className="meta">{notes.join(" · ")}</span>
       </span>
       <span className="timeline-bars" aria-hidden>
         {scale.idle.map((idle) => (
@@ -96,8 +96,8 @@ export function TimelineRow({
           return (
             <span
               key={run.seq}
-              className={`bar bar-${stateOfTask(run)}`}
-              title={`${t().states[stateOfTask(run)]}, ${formatDuration(to - from)}`}
+              className={`bar bar-${stateOfRun(run)}`}
+              title={`${t().states[stateOfRun(run)]}, ${formatDuration(to - from)}`}
               style={between(scale, from, to)}
             />
           );

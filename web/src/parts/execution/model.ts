@@ -23,6 +23,14 @@ const ofPhase: Record<Task["phase"], State> = {
 
 export const stateOfTask = (task: { phase: Task["phase"] }): State => ofPhase[task.phase];
 
+/** How one run of a task is, which may wait for a person. */
+export const stateOfRun = (run: Pick<Entry, "phase" | "waiting_for">): State =>
+  run.phase === "waiting" && run.waiting_for?.kind === "person" ? "person" : stateOfTask(run);
+
+/** How a task is whose runs are known. */
+export const stateOfRuns = (task: { phase: Task["phase"] }, runs: readonly Entry[]): State =>
+  task.phase === "waiting" && runs.some((run) => stateOfRun(run) === "person") ? "person" : stateOfTask(task);
+
 export const countRuns = ({ counts }: Pick<Task, "counts">): number =>
   counts.running + counts.waiting + counts.completed + counts.faulted + counts.cancelled;
 

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Execution } from "../../api/executions.ts";
+import { useMay } from "../../api/me.ts";
 import { formatRelative } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { useNow } from "../clock.ts";
@@ -112,6 +113,7 @@ function Labels({ labels }: { labels: Execution["labels"] }) {
 /** What an execution does now: why it failed, what it waits for, which attempt is next. */
 function Now({ execution }: { execution: Execution }) {
   const now = useNow();
+  const may = useMay();
   const { error, attempting, waiting_for: wait } = execution;
   const ahead = (at: string) => formatRelative(new Date(at), now);
   if (error) {
@@ -124,7 +126,14 @@ function Now({ execution }: { execution: Execution }) {
   if (wait) {
     const waits = t().waits;
     const what = wait.kind === "event" ? waits.event(wait.filter?.types ?? []) : waits[wait.kind];
-    return wait.until === undefined ? what : waits.until(what, ahead(wait.until));
+    const words = wait.until === undefined ? what : waits.until(what, ahead(wait.until));
+    return wait.task_id !== undefined && may("tasks:read") ? (
+      <Link to="/inbox/$taskId" params={{ taskId: wait.task_id }} search={{ view: "all" }}>
+        {words}
+      </Link>
+    ) : (
+      words
+    );
   }
   return null;
 }

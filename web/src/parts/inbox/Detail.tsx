@@ -18,7 +18,7 @@ import { Answered } from "./Answered.tsx";
 import { forget, formOfTask, useEntered } from "./draft.ts";
 import { Files } from "./Files.tsx";
 import { History } from "./History.tsx";
-import { Due, Priority } from "./Row.tsx";
+import { Due, Priority, useAssigned } from "./Row.tsx";
 import { useInboxKeys } from "./useKeys.ts";
 import { Values } from "./Values.tsx";
 
@@ -110,7 +110,8 @@ const ofStatus: Record<Task["status"], State> = {
 
 function Head({ task, me, heading }: { task: Task; me: string; heading: RefObject<HTMLHeadingElement | null> }) {
   const texts = tasksTexts();
-  const { users, groups, exclude } = task.assignees;
+  const { exclude } = task.assignees;
+  const assigned = useAssigned(task);
   const claimant = task.claimed_by;
   const state = ofStatus[task.status];
   return (
@@ -130,7 +131,7 @@ function Head({ task, me, heading }: { task: Task; me: string; heading: RefObjec
         <Due task={task} />
         <Priority priority={task.priority} />
         <span className="meta">
-          {users.length + groups.length === 0 ? texts.unassigned : texts.assigned([...groups, ...users])}
+          {assigned}
           {exclude.length > 0 && `, ${texts.excluded(exclude)}`}
         </span>
       </p>

@@ -13,7 +13,7 @@ export function History({ task, me }: { task: Task; me: string }) {
   const texts = tasksTexts();
   const may = useMay();
   const rows: { at: string; what: ReactNode }[] = [
-    { at: task.created_at, what: texts.opened },
+    { at: task.created_at, what: texts.begun },
     ...(task.comments ?? []).map(({ at, by, text }) => ({
       at,
       what: (

@@ -10,8 +10,8 @@ import { useNow } from "../clock.ts";
 export function TaskRow({ task, current, gone }: { task: Task; current: boolean; gone: boolean }) {
   const texts = tasksTexts();
   const me = useMe().user.id;
+  const assigned = useAssigned(task);
   const claimant = task.claimed_by;
-  const { users, groups } = task.assignees;
   return (
     <li className="task-row" data-current={current || undefined} data-gone={gone || undefined}>
       <Link
@@ -45,11 +45,7 @@ export function TaskRow({ task, current, gone }: { task: Task; current: boolean;
             {claimant.id === me ? texts.claimedByYou : texts.claimedBy(claimant.name)}
           </span>
         ) : (
-          isOpen(task) && (
-            <span className="cut">
-              {users.length + groups.length === 0 ? texts.unassigned : texts.assigned([...users, ...groups])}
-            </span>
-          )
+          isOpen(task) && <span className="cut">{assigned}</span>
         )}
       </span>
     </li>
@@ -89,7 +85,19 @@ export function Priority({ priority }: { priority: number }) {
   );
 }
 
-/** How long a task has waited, or when it ended. */
+/** Who may answer, in words. The person themselves comes first. */
+export function useAssigned(task: Pick<Task, "assignees">): string {
+  const texts = tasksTexts();
+  const { id, email } = useMe().user;
+  const { users, groups } = task.assignees;
+  if (users.length + groups.length === 0) {
+    return texts.unassigned;
+  }
+  const isMe = (text: string) => text === id || text.toLowerCase() === email.toLowerCase();
+  return texts.assigned([...(users.some(isMe) ? [texts.you] : []), ...groups, ...users.filter((each) => !isMe(each))]);
+}
+
+/** When a task was opened, or how and when it ended. */
 function Waits({ task }: { task: Task }) {
   const texts = tasksTexts();
   const now = useNow();
@@ -104,7 +112,7 @@ function Waits({ task }: { task: Task }) {
   const created = new Date(task.created_at);
   return (
     <time dateTime={task.created_at} title={formatExact(created)}>
-      {texts.waits(formatDuration(now.getTime() - created.getTime()))}
+      {texts.opened(formatRelative(created, now))}
     </time>
   );
 }

@@ -24,7 +24,9 @@ export function Views({ filter, leave }: { filter: TaskFilter; leave: () => void
             onClick={leave}
           >
             {texts.view[view]}{" "}
-            {number !== undefined && <span className="inbox-count">{texts.counted(number.count, number.at_least)}</span>}
+            {number !== undefined && (
+              <span className="inbox-count">{texts.counted(number.count, number.at_least)}</span>
+            )}
           </Link>
         );
       })}

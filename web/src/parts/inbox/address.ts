@@ -22,6 +22,4 @@ export function readAddress(search: Record<string, unknown>): TaskFilter {
 }
 
 /** The same without its view: what a person has narrowed it down to. */
-export function narrowed({ view: _, ...rest }: TaskFilter): boolean {
-  return Object.keys(rest).length > 0;
-}
+export const narrowed = (filter: TaskFilter): boolean => Object.keys(filter).some((key) => key !== "view");

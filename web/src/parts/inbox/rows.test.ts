@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { after, differ } from "./rows.ts";
 
-const rows = (ids: string) => [...ids].map((id) => ({ id }));
+const rows = (ids: string) => ids.split("").map((id) => ({ id }));
 const differs = (known: string, fresh: string, last: boolean) => {
   const { newer, gone } = differ(rows(known), rows(fresh), last);
   return [newer, [...gone].join("")];
@@ -19,8 +19,9 @@ test("what is new and what is gone is found, as far as the first page reaches", 
   expect(differs("", "x", true)).toEqual([1, ""]);
 });
 
+const next = (id: string, there = "abcd") => after(rows("abcd"), id, (row) => there.includes(row.id))?.id;
+
 test("after a row comes the next one that is there, after the last one the one before", () => {
-  const next = (id: string, there = "abcd") => after(rows("abcd"), id, (row) => there.includes(row.id))?.id;
   expect(next("a")).toBe("b");
   expect(next("a", "ad")).toBe("d");
   expect(next("d")).toBe("c");

@@ -1,0 +1,261 @@
+import type { Page } from "@playwright/test";
+import { expect, test } from "../harness.ts";
+import { expectVisibleFocus } from "../hand.ts";
+import { post, someone, type Admin, type Person } from "../people.ts";
+import type { Server } from "../server.ts";
+import { ask, asking, type Asked } from "../tasks.ts";
+
+const form = {
+  type: "object",
+  required: ["total"],
+  properties: {
+    total: { type: "number", title: "Total", exclusiveMinimum: 0, description: "As it is **printed**." },
+    checked: { type: "boolean", title: "Checked" },
+    note: { type: "string", title: "Note" },
+  },
+};
+
+/** Invoices that a person is to approve. */
+const approval = (users: string[]) => ({
+  title: '${ "Approve " + .number }',
+  instructions: "Check the totals on **page 1**.\n\n- net\n- gross",
+  assignees: { users },
+  form,
+  data: { total: "${ .total }" },
+  outcomes: [
+    { name: "approve", title: "Approve" },
+    { name: "change", title: "Ask for changes" },
+    { name: "reject", title: "Reject", style: "danger" },
+  ],
+  due: { hours: "${ .hours }" },
+  show: { customer: "ACME", lines: [{ item: "lamp", price: 12.5 }], note: "Two pages" },
+  priority: "${ .priority // 50 }",
+});
+
+const rows = (page: Page) => page.getByRole("region", { name: "List of tasks" }).getByRole("listitem");
+const title = (page: Page) => page.getByRole("article").getByRole("heading", { level: 2 });
+
+interface Seen {
+  status: string;
+  claimed_by?: { name: string };
+  answer?: { outcome: string; data: unknown; comment?: string; files: { name: string }[]; by: { name: string } };
+}
+const look = (admin: Admin, asked: Asked) => admin.call<Seen>("GET", `/human-tasks/${asked.id}`);
+
+/** Answers a task as a colleague does, in a browser of theirs. */
+async function answerAs(server: Server, who: Person, asked: Asked, body: object): Promise<void> {
+  const { email, password } = who;
+  const cookie = (await post(server, "/session", { email, password })).headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  await post(server, `/human-tasks/${asked.id}/answer`, body, cookie);
+}
+
+test("a person goes through the inbox with the keyboard alone", async ({
+  page,
+  admin,
+  server,
+  signIn,
+  inspect,
+  watch,
+}) => {
+  const [person, colleague] = [someone("Ada Lovelace"), someone("Emmy Noether")];
+  await admin.admit(person, [{ role: "operator" }]);
+  await admin.admit(colleague, [{ role: "operator" }]);
+  const workflow = await asking(admin, approval([person.email, colleague.email]));
+  const asked: Asked[] = [];
+  for (const [i, number] of ["4711", "4712", "4713", "4714", "4715"].entries()) {
+    asked.push(await ask(admin, workflow, { number, total: 1204 + i, hours: i + 1, priority: i === 1 ? 80 : 50 }));
+  }
+  const [first, second, third, fourth, fifth] = asked as [Asked, Asked, Asked, Asked, Asked];
+  const press = (...keys: string[]) =>
+    keys.reduce((done, key) => done.then(() => page.keyboard.press(key)), Promise.resolve());
+  await signIn(person);
+  await page.goto("/");
+  await expect(page.getByRole("link", { name: "Inbox 5" })).toBeVisible();
+  await press("g", "i");
+  await expect(page).toHaveURL("/inbox");
+  await expect(rows(page)).toHaveCount(5);
+  await expect(page.getByText("Choose a task from the list.")).toBeVisible();
+  await inspect("inbox-list");
+  await press("?");
+  await expect(page.getByRole("dialog").getByText("In the inbox")).toBeVisible();
+  await inspect("inbox-keys");
+  await press("Escape");
+
+  // Claim, release, and answer at once. The next task is open then, and nothing was asked twice.
+  await press("j");
+  await expect(title(page)).toHaveText("Approve 4711");
+  await expect(page).toHaveURL(`/inbox/${first.id}`);
+  await inspect("inbox-task");
+  await press("c");
+  await expect(page.getByRole("article").getByText("claimed by you")).toBeVisible();
+  expect(await look(admin, first)).toMatchObject({ status: "claimed", claimed_by: { name: "Ada Lovelace" } });
+  await press("u");
+  await expect(page.getByRole("button", { name: "Claim" })).toBeVisible();
+  await press("1");
+  await expect(page.getByText("Enter answers with Approve.")).toBeVisible();
+  await expectVisibleFocus(page);
+  await press("Enter");
+  await expect(page.getByText("Approve 4711: Approve")).toBeVisible();
+  await expect(title(page)).toHaveText("Approve 4712");
+  await expect(rows(page)).toHaveCount(4);
+  await expectVisibleFocus(page);
+  expect(await look(admin, first)).toMatchObject({
+    status: "answered",
+    answer: { outcome: "approve", data: { total: 1204 }, by: { name: "Ada Lovelace" } },
+  });
+
+  // The server refuses what does not fit. What was typed stays, the first wrong field has the focus.
+  const total = page.getByLabel("Total");
+  await page.keyboard.press("Tab");
+  for (let stops = 0; stops < 60 && !(await total.evaluate((field) => field === document.activeElement)); stops++) {
+    await press("Tab");
+  }
+  await press("ControlOrMeta+a");
+  await page.keyboard.type("-1");
+  await press("Escape");
+  await expect(title(page)).toBeFocused();
+  await press("m");
+  await page.keyboard.type("Please look again");
+  await press("Escape", "3", "Enter");
+  await expect(total).toHaveAttribute("aria-invalid", "true");
+  await expect(total).toBeFocused();
+  await expect(page.getByRole("alert")).toContainText("1 thing is not right yet:");
+  await inspect("inbox-refused");
+  expect(watch.take()).toEqual([expect.stringMatching(/^422 for .*\/answer$/)]);
+  expect(await look(admin, second)).toMatchObject({ status: "open" });
+  // It is there again after another task, and after the page was loaded again.
+  await press("Escape", "n");
+  await expect(title(page)).toHaveText("Approve 4713");
+  await press("k");
+  await expect(title(page)).toHaveText("Approve 4712");
+  await page.reload();
+  await expect(total).toHaveValue("-1");
+  await total.focus();
+  await press("ControlOrMeta+a");
+  await page.keyboard.type("12,5");
+  await press("Escape", "3", "Enter");
+  await expect(title(page)).toHaveText("Approve 4713");
+  expect(await look(admin, second)).toMatchObject({
+    answer: { outcome: "reject", data: { total: 12.5 }, comment: "Please look again" },
+  });
+
+  // A colleague is first. Their answer is shown beside the own one, which is not sent.
+  await press("m");
+  await page.keyboard.type("Twice on the list");
+  await press("Escape");
+  const theirs = { outcome: "approve", data: { total: 7 }, comment: "All fine" };
+  await page.route(
+    "**/answer",
+    async (route) => {
+      await answerAs(server, colleague, third, theirs);
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  await press("3", "Enter");
+  await expect(page.getByRole("alert")).toContainText("Emmy Noether was first, and answered: Approve");
+  await expect(page.getByText("All fine").first()).toBeVisible();
+  await expect(page.getByText("Twice on the list")).toBeVisible();
+  await inspect("inbox-conflict");
+  expect(watch.take()).toEqual([expect.stringMatching(/^409 for .*\/answer$/)]);
+  await press("n");
+  await expect(title(page)).toHaveText("Approve 4714");
+
+  for (const [task, left] of [
+    [fourth, "Approve 4715"],
+    [fifth, undefined],
+  ] as const) {
+    await press("2", "Enter");
+    await (left === undefined ? expect(title(page)).toHaveCount(0) : expect(title(page)).toHaveText(left));
+    expect(await look(admin, task)).toMatchObject({ answer: { outcome: "change" } });
+  }
+  // What a colleague has answered stays in its place, until the list is shown anew.
+  await expect(rows(page)).toHaveText([/Approve 4713.*no longer here/]);
+  await press("r");
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await page.getByRole("link", { name: "Done" }).focus();
+  await press("Enter");
+  await expect(rows(page)).toHaveCount(4);
+  await inspect("inbox-done");
+});
+
+const damage = {
+  title: "Photograph the damage",
+  instructions: "Take a **photo** of each part, and list them.",
+  form: {
+    type: "object",
+    required: ["parts"],
+    properties: {
+      parts: {
+        type: "array",
+        title: "Parts",
+        items: { type: "object", required: ["name"], properties: { name: { type: "string", title: "Part" } } },
+      },
+    },
+  },
+  upload: { accept: ["image/*"], max: 3, required: true },
+  outcomes: ["done", { name: "skip", title: "Nothing to see" }],
+};
+
+const pixel = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+test.describe("on a phone", () => {
+  test.use({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+
+  test("a person answers with photos and a list", async ({ page, admin, signIn, hand, inspect, watch }) => {
+    const workflow = await asking(admin, { ...damage, assignees: { groups: [] } }, { namespace: "damage" });
+    const asked = await ask(admin, workflow);
+    const person = someone("Anna Kuliscioff");
+    await admin.admit(person, [{ role: "participant" }]);
+    await signIn(person);
+    await page.goto("/");
+    // A participant begins with the inbox, and sees nothing beside it that is not theirs.
+    await expect(page).toHaveURL("/inbox");
+    await hand.follow("Unassigned 1");
+    await expect(rows(page)).toHaveCount(1);
+    await inspect("inbox-phone-list");
+    await hand.follow("Photograph the damage");
+    await expect(page).toHaveURL(`/inbox/${asked.id}?view=unassigned`);
+    await expect(title(page)).toBeFocused();
+    await expect(page.getByRole("region", { name: "List of tasks" })).toBeHidden();
+    await hand.press("done");
+    await expect(page.getByText("The task asks for a file.").first()).toBeVisible();
+    expect(watch.take()).toEqual([expect.stringMatching(/^422 for .*\/answer$/)]);
+
+    await hand.press("Add an entry to Parts");
+    await hand.fill("Part", "bumper");
+    await hand.press("Add an entry to Parts");
+    await page.getByLabel("Part", { exact: true }).nth(1).fill("left door");
+    const photo = (name: string) => ({ name, mimeType: "image/png", buffer: pixel });
+    const camera = page.getByLabel("Take a photo");
+    await expect(camera).toHaveAttribute("capture", "environment");
+    await camera.setInputFiles(photo("bumper.png"));
+    await expect(page.getByRole("button", { name: "Remove bumper.png" })).toBeVisible();
+    await page.getByLabel("Files, at most 3").setInputFiles([photo("door.png")]);
+    await expect(page.getByRole("button", { name: "Remove door.png" })).toBeVisible();
+    await inspect("inbox-phone-task");
+    for (const each of await page.getByRole("article").locator("button:visible, input:visible, a:visible").all()) {
+      const box = await each.boundingBox();
+      expect(Math.round(box?.height ?? 0), await each.evaluate((e) => e.outerHTML)).toBeGreaterThanOrEqual(44);
+    }
+    await page.getByRole("link", { name: "Back to the list" }).click();
+    await expect(rows(page)).toHaveCount(1);
+    await hand.follow("Photograph the damage");
+    await hand.press("done");
+    await expect(page.getByText("Photograph the damage: done")).toBeVisible();
+    await expect(page.getByText("No task is without an assignee.")).toBeVisible();
+    expect(await look(admin, asked)).toMatchObject({
+      status: "answered",
+      answer: {
+        data: { parts: [{ name: "bumper" }, { name: "left door" }] },
+        files: [{ name: "bumper.png" }, { name: "door.png" }],
+      },
+    });
+    await page.getByRole("link", { name: "Show it" }).click();
+    await expect(page.getByText("You answered: done").first()).toBeVisible();
+    await inspect("inbox-phone-answered");
+  });
+});
