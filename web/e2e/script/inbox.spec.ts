@@ -123,7 +123,7 @@ test("a person goes through the inbox with the keyboard alone", async ({
   await inspect("inbox-refused");
   expect(watch.take()).toEqual([expect.stringMatching(/^422 for .*\/answer$/)]);
   expect(await look(admin, second)).toMatchObject({ status: "open" });
-  // It is there again after another task, and after the page was loaded again.
+  // It is kept, also after another task, and after the page was loaded again.
   await press("Escape", "n");
   await expect(title(page)).toHaveText("Approve 4713");
   await press("k");
@@ -202,6 +202,8 @@ const pixel = Buffer.from(
   "base64",
 );
 
+const photo = (name: string) => ({ name, mimeType: "image/png", buffer: pixel });
+
 test.describe("on a phone", () => {
   test.use({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
 
@@ -229,7 +231,6 @@ test.describe("on a phone", () => {
     await hand.fill("Part", "bumper");
     await hand.press("Add an entry to Parts");
     await page.getByLabel("Part", { exact: true }).nth(1).fill("left door");
-    const photo = (name: string) => ({ name, mimeType: "image/png", buffer: pixel });
     const camera = page.getByLabel("Take a photo");
     await expect(camera).toHaveAttribute("capture", "environment");
     await camera.setInputFiles(photo("bumper.png"));

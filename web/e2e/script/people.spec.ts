@@ -225,7 +225,7 @@ test("a viewer sees no action and no admin's page, and an author of one workflow
   await signIn(member);
   await page.goto("/workflows");
   const sections = page.getByRole("navigation", { name: "Sections" });
-  await expect(sections.getByRole("link")).toHaveText(["Overview", "Workflows", "Executions", "Batches"]);
+  await expect(sections.getByRole("link")).toHaveText(["Overview", "Workflows", "Executions", "Batches", "Inbox"]);
   await page.goto(`/workflows/${mine.name}`);
   await expect(page.getByRole("link", { name: "Definition" })).toBeVisible();
   await expect(page.locator("main").getByRole("link", { name: "Run" })).toHaveCount(0);

@@ -107,7 +107,7 @@ function changed(task: Task): Task {
 const at = (id: string) => ({ path: { taskId: id } });
 const sent = (id: string, once: string) => ({ ...at(id), header: { "Idempotency-Key": once } });
 
-/** Says that nobody else is to answer. With force it is taken from who has claimed it. */
+/** Says that no other person is to answer. With force it is taken from the person who has claimed it. */
 export const claim = async (id: string, force: boolean): Promise<Task> =>
   changed(await answer(client.POST("/human-tasks/{taskId}/claim", { params: at(id), body: force ? { force } : {} })));
 

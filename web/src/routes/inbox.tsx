@@ -26,6 +26,9 @@ const Detail = later(() => import("../parts/inbox/Detail.tsx"));
 
 const route = getRouteApi("/inbox");
 
+/** How long the page says what was answered. It is in the history of the task, too. */
+const shownFor = 10_000;
+
 /** Tasks of people: which there are, and the one that is open. */
 export default function Inbox() {
   const search = route.useSearch();
@@ -67,6 +70,10 @@ export default function Inbox() {
   });
   const checking = useClearing(filter, taskId, asked.isFetching ? undefined : rows, close);
 
+  useEffect(() => {
+    const timer = done && setTimeout(() => setDone(undefined), shownFor);
+    return () => clearTimeout(timer);
+  }, [done]);
   const answered = (task: Task, text: string) => {
     const following = after(rows, task.id, free);
     setDone({ id: task.id, text });

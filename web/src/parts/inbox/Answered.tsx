@@ -55,7 +55,10 @@ export function Answered({
         <div>
           <strong>{texts.conflict(answer.by.name, titleOf(task, answer.outcome))}</strong>
           <p>
-            <When at={answer.at} /> {texts.conflictHelp}
+            {texts.conflictHelp}{" "}
+            <span className="meta">
+              <When at={answer.at} />
+            </span>
           </p>
           <div className="row">
             <Button onClick={next}>{texts.nextTask}</Button>

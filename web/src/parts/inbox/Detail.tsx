@@ -34,7 +34,7 @@ interface Props {
   next: () => void;
 }
 
-/** A task: what it is about, the form, who has it, and what has happened with it. */
+/** A task: what it is about, the form, its claim, and what has happened with it. */
 export default function Detail(props: Props) {
   const asked = useQuery(taskQuestion(props.id));
   if (asked.isLoadingError) {

@@ -6,7 +6,7 @@ import { tasksTexts } from "../../messages/tasks.ts";
 import { Ask } from "../Ask.tsx";
 import { Picker } from "../people/Picker.tsx";
 
-/** Somebody who may answer: an e-mail address or id of a user, or the name of a group. */
+/** One who may answer: an e-mail address or id of a user, or the name of a group. */
 interface Assignee {
   kind: "user" | "group";
   name: string;

@@ -1,5 +1,6 @@
-import { JsonTree } from "../JsonTree.tsx";
 import { isObject, type Value } from "../form/value.ts";
+import { JsonTree } from "../JsonTree.tsx";
+import "../../styles/execution.css";
 
 /** Data as a person reads it: properties by their names, what is deeper as a tree. */
 export function Values({ value, name }: { value: Value; name: string }) {

@@ -18,7 +18,7 @@ export function Views({ filter, leave }: { filter: TaskFilter; leave: () => void
             key={view}
             to="."
             search={view === "mine" ? rest : { ...rest, view }}
-            activeProps={{}}
+            activeOptions={{ exact: true }}
             aria-current={view === shown ? "page" : undefined}
             resetScroll={false}
             onClick={leave}

@@ -30,6 +30,8 @@ function placeOf({ pointer = "" }: FieldProblem, form: FormField | undefined): {
 /** The title of the field at a pointer, or of the innermost one around it. */
 export function nameOf(form: FormField | undefined, pointer: string): string | undefined {
   const inside = form?.fields?.find((f) => pointer === f.pointer || pointer.startsWith(`${f.pointer}/`));
-  const name = inside && (nameOf(inside, pointer) ?? inside.title);
-  return name !== undefined && name !== "" ? name : pointer === "" ? undefined : lastToken(pointer);
+  if (inside) {
+    return nameOf(inside, pointer);
+  }
+  return form !== undefined && form.title !== "" ? form.title : pointer === "" ? undefined : lastToken(pointer);
 }

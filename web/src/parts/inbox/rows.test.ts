@@ -21,7 +21,7 @@ test("what is new and what is gone is found, as far as the first page reaches", 
 
 const next = (id: string, there = "abcd") => after(rows("abcd"), id, (row) => there.includes(row.id))?.id;
 
-test("after a row comes the next one that is there, after the last one the one before", () => {
+test("after a row comes the next one of those left, after the last one the one before", () => {
   expect(next("a")).toBe("b");
   expect(next("a", "ad")).toBe("d");
   expect(next("d")).toBe("c");
