@@ -84,7 +84,7 @@ func TestReadInvoice(t *testing.T) {
 func TestApproveInvoice(t *testing.T) {
 	s := people(t, "approve-invoice.yaml")
 	s.Key = servertest.CreateKey(t, s.DataDir, "--scopes", "workflows:read,workflows:write,executions:create,executions:read,tasks:read,tasks:respond,tasks:impersonate")
-	const input = `{"invoice": "R-2041", "amount": 1204.5, "approvers": ["ada@example.com", "ben@example.com"], "leads": ["ada@example.com", "lea@example.com"], "patience": "%s"}`
+	const input = `{"invoice": "R-2041", "amount": 1204.5, "approvers": ["ada@example.com", "ben@example.com"], "leads": ["ada@example.com", "lea@example.com"], "wait": "%s"}`
 	by := func(name, outcome string) string {
 		return fmt.Sprintf(`{"outcome": %q, "on_behalf_of": "%s@example.com"}`, outcome, name)
 	}
