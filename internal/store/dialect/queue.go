@@ -28,7 +28,7 @@ type Request[Writer any] struct {
 // Queue holds the requests that wait. The writer that receives from Waiting or Urgent answers each of them.
 type Queue[Writer any] struct {
 	Waiting chan *Request[Writer] // closed by Close
-	Urgent  chan *Request[Writer] // maintenance that may overtake: see DoNow
+	Urgent  chan *Request[Writer] // maintenance that overtakes: see DoNow
 
 	mu     sync.RWMutex // held for reading while a request is put into the queue
 	closed bool
@@ -44,7 +44,8 @@ func (q *Queue[Writer]) Do(ctx context.Context, r *Request[Writer]) error {
 	return q.do(ctx, r, nil)
 }
 
-// DoNow is Do for maintenance that the writer waits for: one that receives from Urgent gets it at once.
+// DoNow is Do for maintenance that the writer may wait for: it stands behind no other request, because these may be held
+// up until it was done. The writer receives from Urgent, too.
 func (q *Queue[Writer]) DoNow(ctx context.Context, r *Request[Writer]) error {
 	return q.do(ctx, r, q.Urgent)
 }
@@ -56,7 +57,7 @@ func (q *Queue[Writer]) do(ctx context.Context, r *Request[Writer], urgent chan<
 	return r.Wait()
 }
 
-// Put queues a request, or hands it to a writer that receives from urgent. nil: no writer does.
+// Put queues a request, or hands it to the writer through urgent, if that is given.
 func (q *Queue[Writer]) Put(ctx context.Context, r *Request[Writer], urgent chan<- *Request[Writer]) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -67,10 +68,14 @@ func (q *Queue[Writer]) Put(ctx context.Context, r *Request[Writer], urgent chan
 	if q.closed {
 		return ErrClosed
 	}
+	waiting := q.Waiting
+	if urgent != nil {
+		waiting = nil
+	}
 	select {
 	case urgent <- r:
 		return nil
-	case q.Waiting <- r:
+	case waiting <- r:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -154,7 +154,8 @@ func (k *logKeeper) shorten(ctx context.Context, cut, full bool) error {
 	return k.writer.DoNow(ctx, &request{Maintain: func(c *conn) error {
 		c.c.SetBusyTimeout(pauseAtMost) // another process may be reading: try again later
 		defer c.c.SetBusyTimeout(busyTimeout)
-		_, err := c.plain(mode)
+		row, err := c.plain(mode)
+		k.writer.restarted = err == nil && row[0] == 0
 		return err
 	}})
 }

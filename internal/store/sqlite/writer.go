@@ -30,9 +30,12 @@ type writer struct {
 	*dialect.Queue[*conn]
 	commits atomic.Int64
 	pages   atomic.Int64 // length of the write-ahead log
-	holdAt  int64        // from that length of the log on, the next group waits; used by loop
 	keeper  *logKeeper   // nil: a guest beside an owner
 	stopped chan struct{}
+
+	// Used by loop.
+	holdAt    int64 // from that length of the log on, the next group waits
+	restarted bool  // the log starts again with the next commit; until then, SQLite reports the length that it had
 }
 
 // newWriter returns a writer whose loop is to be started.
@@ -57,7 +60,18 @@ func (w *writer) close() error {
 func (w *writer) loop() {
 	defer close(w.stopped)
 	group := make([]*request, 0, maxGroup)
-	for first := range w.Waiting {
+	for {
+		var first *request
+		var ok bool
+		select {
+		case first, ok = <-w.Waiting:
+		case r := <-w.Urgent:
+			r.Answer(w.maintain(r))
+			continue
+		}
+		if !ok {
+			return
+		}
 		// Let those who were just answered hand in their next Update: no delay where no caller
 		// is ready to run, half as many commits again where many are.
 		runtime.Gosched()
@@ -114,6 +128,11 @@ func (w *writer) awaitRoom() {
 // measure asks how long the log is.
 func (w *writer) measure() {
 	if w.keeper == nil || w.conn == nil {
+		return
+	}
+	if w.restarted {
+		w.restarted = false
+		w.pages.Store(0)
 		return
 	}
 	s, err := w.conn.c.Prepare("PRAGMA wal_checkpoint(NOOP)")

@@ -373,6 +373,36 @@ func TestLogIsBoundedByBytes(t *testing.T) {
 	}
 }
 
+// TestFullLogStartsAgain: where nothing is in the way, a log that has reached its bound starts again, and no warning
+// says that it has not.
+func TestFullLogStartsAgain(t *testing.T) {
+	limits := logLimits{commits: 1 << 30, grown: 1 << 30, pages: 256, most: 512}
+	var log bytes.Buffer
+	db, err := Open(Options{
+		Path: filepath.Join(t.TempDir(), "data.db"), Owner: true, limits: limits, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const frameBytes, valueBytes, times = 4096 + 24, 400_000, 60
+	var longest int64
+	for i := range times {
+		if err := db.Update(t.Context(), func(c store.Conn) error { return insertMeta(c, fmt.Sprint(i), valueBytes) }); err != nil {
+			t.Fatalf("write %d: %v", i, err)
+		}
+		longest = max(longest, walBytes(t, db))
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if longest < limits.most*frameBytes || longest > limits.most*frameBytes+2*valueBytes {
+		t.Errorf("the log grew to %d KiB; its bound is %d", longest>>10, limits.most*frameBytes>>10)
+	}
+	if log.Len() > 0 {
+		t.Errorf("logged:\n%s", &log)
+	}
+}
+
 // TestLogBesideAnotherProcess: a reader that cannot be interrupted, such as a backup, does not stop the writer; the log
 // grows then, and is short again when it has gone.
 func TestLogBesideAnotherProcess(t *testing.T) {
