@@ -98,7 +98,7 @@ func (s *Service) readBatch(ctx context.Context, v View, find func(*store.Reader
 	return b, err
 }
 
-// batch shows a row with the counts of the items that have not ended.
+// batch shows a row with the counts of the items that have begun and not ended.
 func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, error) {
 	var n store.StateCounts
 	if !row.Status.Final() {
@@ -137,8 +137,8 @@ func (s *Service) batchWith(r *store.Reader, row *store.Batch, n store.StateCoun
 		no: row.No, account: row.Account, BaseURL: v.BaseURL,
 	}
 	if !row.Status.Final() {
-		b.Queued, b.Running = int(n[store.StateQueued]+n[store.StateDelayed]), int(n[store.StateActive])
-		b.Waiting = int(n[store.StateReady] + n[store.StateParked])
+		b.Running, b.Waiting = int(n[store.StateActive]), int(n[store.StateReady]+n[store.StateParked])
+		b.Queued = b.Total - b.Completed - b.Failed - b.Running - b.Waiting
 	}
 	b.Phase = batchPhase(row)
 	if ended := row.Finished + row.Failed; ended > 0 && row.StartedMs > 0 && !row.Status.Final() {

@@ -164,10 +164,10 @@ func (r *Reader) QueuedWorkflows() (map[QueuedWorkflow]int64, error) {
 // StateCounts counts executions by state. StateEnded is never among them.
 type StateCounts [StateDelayed + 1]int64
 
-// CountItems counts the items of a batch that have not ended, by state. Items that
-// have are counted in the batch's row.
+// CountItems counts the items of a batch that have begun and not ended, by state. Items that have ended are counted in
+// the batch's row; all others have not begun, and of them there may be many.
 func (r *Reader) CountItems(batch int64) (n StateCounts, err error) {
-	return r.stateCounts(`SELECT state, COUNT(*) FROM execution WHERE state IN (1, 2, 3, 4, 5) AND state <> 0
+	return r.stateCounts(`SELECT state, COUNT(*) FROM execution WHERE state IN (2, 3, 4) AND state <> 0
  AND account = `+accountOfBatch+` AND batch = ?1 GROUP BY state`, batch)
 }
 

@@ -71,7 +71,7 @@ func (r *Reader) CountItemsOf(batches []int64) (map[int64]StateCounts, error) {
 	counts := make(map[int64]StateCounts, len(batches))
 	err := inGroups(batches, func(list string, args []any) error {
 		return r.c.Query(`SELECT b.no, e.state, COUNT(*) FROM batch b JOIN execution e ON e.account = b.account AND e.batch = b.no
- WHERE e.state IN (1, 2, 3, 4, 5) AND e.state <> 0 AND b.no IN (`+list+`) GROUP BY b.no, e.state`, func(row Row) error {
+ WHERE e.state IN (2, 3, 4) AND e.state <> 0 AND b.no IN (`+list+`) GROUP BY b.no, e.state`, func(row Row) error {
 			n := counts[row.Int(0)]
 			n[row.Int(1)] = row.Int(2)
 			counts[row.Int(0)] = n

@@ -432,7 +432,7 @@ func batchCounts(f *fixture) {
 	})
 	f.view(func(r *store.Reader) error {
 		got, err := r.CountItems(b.No)
-		if want := (store.StateCounts{0, 4, 1, 2, 1}); got != want {
+		if want := (store.StateCounts{0, 0, 1, 2, 1}); got != want {
 			f.Errorf("counts %v, want %v", got, want)
 		}
 		return err

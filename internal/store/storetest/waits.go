@@ -236,7 +236,7 @@ func delayedItemsCancelled(f *fixture) {
 	b, items := f.labelled(3)
 	f.raw(`UPDATE execution SET state = 5, start_ms = ?1 WHERE batch = ?2`, int64(startMs+100), b.No)
 	f.view(func(r *store.Reader) error {
-		n, err := r.CountItems(b.No)
+		n, err := r.CountUnfinished()
 		if n[store.StateDelayed] != 3 {
 			f.Errorf("items by state %v", n)
 		}
