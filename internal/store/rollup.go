@@ -70,25 +70,72 @@ func (c Rollups) at(key RollupKey) *Rollup {
 
 // AddStarted counts that an execution was accepted.
 func (c Rollups) AddStarted(e *Execution) {
-	c.add(e, e.ID.Time().UnixMilli(), func(r *Rollup) { r.Started++ })
+	c.add(e, e.ID.Milli(), func(r *Rollup) { r.Started++ })
 }
 
 // AddEnded counts the end of an execution.
 func (c Rollups) AddEnded(e *Execution) {
-	c.add(e, e.FinishedMs, func(r *Rollup) {
-		switch {
-		case e.Phase == chargehand.Cancelled:
-			r.Cancelled++
-			return
-		case e.Status == chargehand.Finished:
-			r.Finished++
-		default:
-			r.Failed++
-		}
-		if e.StartedMs != 0 {
-			r.Durations.Add(e.FinishedMs - e.StartedMs)
-		}
-	})
+	c.add(e, e.FinishedMs, func(r *Rollup) { r.end(e) })
+}
+
+func (c *Rollup) end(e *Execution) {
+	switch {
+	case e.Phase == chargehand.Cancelled:
+		c.Cancelled++
+		return
+	case e.Status == chargehand.Finished:
+		c.Finished++
+	default:
+		c.Failed++
+	}
+	if e.StartedMs != 0 {
+		c.Durations.Add(e.FinishedMs - e.StartedMs)
+	}
+}
+
+// tally counts executions before they are added to rollups: each execution belongs to four, and many follow each other
+// that belong to the same.
+type tally struct {
+	parts          map[RollupKey]*Rollup // by workflow and actor; nobody is an actor, too
+	started, ended struct {              // of the last execution
+		key  RollupKey
+		part *Rollup
+	}
+}
+
+func (t *tally) addStarted(e *Execution) {
+	if key := partOf(e, e.ID.Milli()); t.started.part == nil || key != t.started.key {
+		t.started.key, t.started.part = key, t.at(key)
+	}
+	t.started.part.Started++
+}
+
+func (t *tally) addEnded(e *Execution) {
+	if key := partOf(e, e.FinishedMs); t.ended.part == nil || key != t.ended.key {
+		t.ended.key, t.ended.part = key, t.at(key)
+	}
+	t.ended.part.end(e)
+}
+
+func (t *tally) at(key RollupKey) *Rollup {
+	if t.parts == nil {
+		t.parts = make(map[RollupKey]*Rollup)
+	}
+	return Rollups(t.parts).at(key)
+}
+
+func partOf(e *Execution, ms int64) RollupKey {
+	return RollupKey{e.Account, e.Environment, e.Workflow, e.StartedBy, ms - ms%HourMs}
+}
+
+// rollups are what was counted.
+func (t *tally) rollups() Rollups {
+	all := make(Rollups, 2*len(t.parts)+2)
+	for key, part := range t.parts {
+		all.add(&Execution{Account: key.Account, Environment: key.Environment, Workflow: key.Workflow, StartedBy: key.Actor}, key.HourMs,
+			func(r *Rollup) { r.Merge(part) })
+	}
+	return all
 }
 
 // RollupCursor is how far executions were counted (DESIGN.md "Rollups").
@@ -149,22 +196,23 @@ type RollupPart struct {
 	Last   bool    // everything up to Closing is counted with it
 }
 
-// maxRollups bounds the rollups that one part changes, so that its Update is short.
-const maxRollups = 400
+// maxParts bounds what one RollupPart counts apart, so that its Update is short: each of them is in two rollups of its
+// own, and in two that it shares with others.
+const maxParts = 200
 
 // RollupPart counts up to limit executions, and up to limit ends of those that were counted before they ended.
 func (r *Reader) RollupPart(limit int) (p RollupPart, err error) {
 	if p.cursor, err = r.rollupCursor(""); err != nil {
 		return p, err
 	}
-	changes := Rollups{}
-	started, noted, err := r.countStarted(&p, changes, limit)
+	var counted tally
+	started, noted, err := r.countStarted(&p, &counted, limit)
 	ended := false
 	if err == nil {
-		ended, err = r.countEnded(&p, changes, limit)
+		ended, err = r.countEnded(&p, &counted, limit)
 	}
 	if err == nil {
-		p.values, err = r.currentRollups(changes)
+		p.values, err = r.currentRollups(counted.rollups())
 	}
 	p.Last = !started && !noted && !ended
 	if p.Last {
@@ -186,20 +234,20 @@ func scanRolledUp(row Row, e *Execution) {
 
 // countStarted counts executions in the order of their numbers, with the ends of those that have ended without a note.
 // full: there may be more of them; noted: the end of one of them is noted.
-func (r *Reader) countStarted(p *RollupPart, changes Rollups, limit int) (full, noted bool, err error) {
+func (r *Reader) countStarted(p *RollupPart, counted *tally, limit int) (full, noted bool, err error) {
 	p.upTo = p.cursor.Counted
 	n := 0
 	err = r.acceptedAfter(p.cursor.Counted, p.cursor.Closing, limit, func(e *Execution, endNoted bool) error {
-		if len(changes) >= maxRollups {
+		if len(counted.parts) >= maxParts {
 			return errEnough
 		}
 		n++
 		p.upTo = e.No
-		changes.AddStarted(e)
+		counted.addStarted(e)
 		if endNoted {
 			noted = true
 		} else if e.State == StateEnded {
-			changes.AddEnded(e)
+			counted.addEnded(e)
 		}
 		return nil
 	})
@@ -224,16 +272,16 @@ func (r *Reader) acceptedAfter(after, upTo int64, limit int, each func(e *Execut
 }
 
 // countEnded counts noted ends of executions that are counted already. full: there may be more of them.
-func (r *Reader) countEnded(p *RollupPart, changes Rollups, limit int) (full bool, err error) {
+func (r *Reader) countEnded(p *RollupPart, counted *tally, limit int) (full bool, err error) {
 	var e Execution
 	err = r.c.Query(`SELECT `+rollupColumns+` FROM rollup_ended m JOIN execution e ON e.no = m.execution
  WHERE m.execution > 0 AND m.execution <= ?1 ORDER BY m.execution LIMIT ?2`, func(row Row) error {
-		if len(changes) >= 2*maxRollups {
+		if len(counted.parts) >= 2*maxParts {
 			return errEnough
 		}
 		scanRolledUp(row, &e)
 		p.ended = append(p.ended, e.No)
-		changes.AddEnded(&e)
+		counted.addEnded(&e)
 		return nil
 	}, p.cursor.Counted, int64(limit))
 	switch {
