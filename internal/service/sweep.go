@@ -49,6 +49,9 @@ const (
 	sweepRows = 100
 	// sweepPause lies between two steps, so that the sweep takes a small part of the writer.
 	sweepPause = 20 * time.Millisecond
+	// sweepBehind is how long a sweep takes that is behind, because more comes than it deletes. From then on it takes
+	// half of the time.
+	sweepBehind = 10 * time.Second
 	// sweepEvery and useEvery are how often the work in the background is looked at.
 	sweepEvery = time.Minute
 	useEvery   = 10 * time.Second
@@ -111,12 +114,13 @@ func (s *Service) sweepRows(ctx context.Context) error {
 	if s.shared {
 		defer s.releaseSweep(context.WithoutCancel(ctx))
 	}
-	deleted := false
+	deleted, began := false, time.Now()
 	for _, step := range s.sweepSteps() {
 		for {
 			if mine, err := s.maySweep(ctx); err != nil || !mine {
 				return err
 			}
+			stepped := time.Now()
 			n, err := step(ctx)
 			if err != nil {
 				return err
@@ -125,7 +129,7 @@ func (s *Service) sweepRows(ctx context.Context) error {
 			if n < sweepRows {
 				break
 			}
-			if err := pause.For(ctx, sweepPause); err != nil {
+			if err := pause.For(ctx, sweepRest(time.Since(began), time.Since(stepped))); err != nil {
 				return err
 			}
 		}
@@ -134,6 +138,14 @@ func (s *Service) sweepRows(ctx context.Context) error {
 		return nil
 	}
 	return storageError(s.store.Compact(ctx))
+}
+
+// sweepRest is how long a sweep rests that has run for so long and whose last step took so long.
+func sweepRest(running, step time.Duration) time.Duration {
+	if running < sweepBehind {
+		return sweepPause
+	}
+	return min(step, sweepPause)
 }
 
 // maySweep takes or prolongs the lease of the sweep, and reports whether this node has it.

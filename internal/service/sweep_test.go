@@ -162,6 +162,19 @@ func TestSweepOfMany(t *testing.T) {
 	}
 }
 
+func TestSweepThatIsBehindRestsLess(t *testing.T) {
+	for _, c := range []struct{ running, step, want time.Duration }{
+		{0, time.Millisecond, sweepPause},
+		{sweepBehind - 1, time.Second, sweepPause},
+		{sweepBehind, time.Millisecond, time.Millisecond},
+		{time.Hour, time.Second, sweepPause},
+	} {
+		if got := sweepRest(c.running, c.step); got != c.want {
+			t.Errorf("after %s and a step of %s it rests %s, want %s", c.running, c.step, got, c.want)
+		}
+	}
+}
+
 func TestSweepTellsWhatWentWrong(t *testing.T) {
 	fx := newFixture(t)
 	fx.db.broken.Store(true)

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/chargehand/chargehand"
 )
@@ -72,10 +74,9 @@ func (t *Tx) deleteExecutions(query string, args ...any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, no := range nos {
-		if err := t.deleteExecution(no, &rest); err != nil {
-			return 0, fmt.Errorf("delete execution: %w", err)
-		}
+	err = inGroups(nos, func(list string, args []any) error { return t.deleteListed(list, args, &rest) })
+	if err != nil {
+		return 0, fmt.Errorf("delete executions: %w", err)
 	}
 	return len(nos), rest.put(t)
 }
@@ -85,7 +86,7 @@ func (t *Tx) deleteExecutions(query string, args ...any) (int, error) {
 func (t *Tx) DeleteExecution(no int64) error {
 	rest, err := t.lockRollups()
 	if err == nil {
-		err = t.deleteExecution(no, &rest)
+		err = t.deleteListed("?1", []any{no}, &rest)
 	}
 	if err == nil {
 		err = rest.put(t)
@@ -96,10 +97,11 @@ func (t *Tx) DeleteExecution(no int64) error {
 	return nil
 }
 
-// deleteExecution deletes an ended execution. Files that it made and another execution
-// uses stay as if they had been uploaded.
-func (t *Tx) deleteExecution(no int64, rest *uncounted) error {
-	var e Execution
+// deleteListed deletes ended executions, given as the placeholders of their numbers and these numbers: one statement
+// for each table, however many they are. Files that one of them made and another execution uses stay as if they had been
+// uploaded.
+func (t *Tx) deleteListed(list string, nos []any, rest *uncounted) error {
+	var gone []Execution
 	var blobs [][]byte
 	keep := func(r Row) error {
 		if b := r.Bytes(0); b != nil {
@@ -107,66 +109,82 @@ func (t *Tx) deleteExecution(no int64, rest *uncounted) error {
 		}
 		return nil
 	}
-	gone := Usage{Executions: -1}
-	err := t.c.Query(`DELETE FROM execution WHERE no = ?1 RETURNING input_blob, bytes, `+rollupColumns, func(r Row) error {
+	owners := make(map[int64]UsageOwner, len(nos))
+	err := t.c.Query(`DELETE FROM execution WHERE no IN (`+list+`) RETURNING input_blob, bytes, `+rollupColumns, func(r Row) error {
+		var e Execution
 		scanRolledUp(columnsFrom{r, 2}, &e)
-		gone.Bytes -= r.Int(1)
+		gone = append(gone, e)
+		owner := UsageOwner{e.Account, e.Environment, e.StartedBy}
+		owners[e.No] = owner
+		t.countUsage(owner.Account, owner.Environment, owner.Actor, Usage{Executions: -1, Bytes: -r.Int(1)})
+		return keep(r)
+	}, nos...)
+	if err == nil {
+		err = rest.add(t, list, nos, gone)
+	}
+	if err == nil {
+		err = t.c.Query(`DELETE FROM log_segment WHERE execution IN (`+list+`) RETURNING data_blob, bytes, execution`, func(r Row) error {
+			owner := owners[r.Int(2)]
+			t.countUsage(owner.Account, owner.Environment, owner.Actor, Usage{Bytes: -r.Int(1)})
+			return keep(r)
+		}, nos...)
+	}
+	for _, query := range [...]string{
+		`DELETE FROM outcome WHERE execution IN (` + list + `) RETURNING output_blob`,
+		`DELETE FROM execution_blob WHERE execution IN (` + list + `) RETURNING digest`,
+	} {
+		if err == nil {
+			err = t.c.Query(query, keep, nos...)
+		}
+	}
+	if err == nil {
+		err = t.eachOf(`SELECT execution FROM human_task WHERE execution IN (`+list+`)`, nos, func(no int64) error { return t.deleteTasks(no, keep) })
+	}
+	if err == nil {
+		err = t.eachOf(`SELECT execution FROM file WHERE execution IN (`+list+`) AND execution <> 0`, nos, func(no int64) error { return t.deleteMade(no, keep) })
+	}
+	for _, table := range [...]string{"file_use", "timeline_chunk", "input", "child", "label"} {
+		if err == nil {
+			err = t.c.Send("delete what belongs to them", `DELETE FROM `+table+` WHERE execution IN (`+list+`)`, nos...)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(blobs, bytes.Compare) // so that two nodes lock them in one order
+	return t.unrefBlobs(blobs)
+}
+
+// eachOf calls do with each number that a query finds, once and in order.
+func (t *Tx) eachOf(query string, args []any, do func(no int64) error) error {
+	found, err := t.numbers(query, args...)
+	if err != nil {
+		return err
+	}
+	slices.Sort(found)
+	for _, no := range slices.Compact(found) {
+		if err := do(no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteMade deletes the files that an execution made which is deleted.
+func (t *Tx) deleteMade(no int64, keep func(Row) error) error {
+	// Who uses a file of this execution holds its lock (KeepFile) until the use is there.
+	if _, err := t.numbers(`SELECT no FROM file WHERE execution = ?1 AND execution <> 0`+t.c.ForUpdate(), no); err != nil {
+		return err
+	}
+	err := t.c.Query(`DELETE FROM file WHERE execution = ?1 AND execution <> 0
+  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no AND u.execution <> ?1) RETURNING digest, account, environment, owner, size`, func(r Row) error {
+		t.countUsage(r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3), Usage{Bytes: -r.Int(4)})
 		return keep(r)
 	}, no)
-	if err == nil {
-		err = rest.add(t, &e)
-	}
-	if err == nil {
-		err = t.c.Query(`DELETE FROM log_segment WHERE execution = ?1 RETURNING data_blob, bytes`, func(r Row) error {
-			gone.Bytes -= r.Int(1)
-			return keep(r)
-		}, no)
-	}
 	if err != nil {
 		return err
 	}
-	t.countUsage(e.Account, e.Environment, e.StartedBy, gone)
-	for _, query := range [...]string{
-		`DELETE FROM outcome WHERE execution = ?1 RETURNING output_blob`,
-		`DELETE FROM execution_blob WHERE execution = ?1 RETURNING digest`,
-	} {
-		if err := t.c.Query(query, keep, no); err != nil {
-			return err
-		}
-	}
-	if err := t.deleteTasks(no, keep); err != nil {
-		return err
-	}
-	// Who uses a file of this execution holds its lock (KeepFile) until the use is there.
-	files, err := t.numbers(`SELECT no FROM file WHERE execution = ?1 AND execution <> 0`+t.c.ForUpdate(), no)
-	if err != nil {
-		return err
-	}
-	if len(files) > 0 {
-		err := t.c.Query(`DELETE FROM file WHERE execution = ?1 AND execution <> 0
-  AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = file.no AND u.execution <> ?1) RETURNING digest, account, environment, owner, size`, func(r Row) error {
-			t.countUsage(r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3), Usage{Bytes: -r.Int(4)})
-			return keep(r)
-		}, no)
-		if err != nil {
-			return err
-		}
-		if err := t.c.Send("keep files in use", `UPDATE file SET execution = 0 WHERE execution = ?1 AND execution <> 0`, no); err != nil {
-			return err
-		}
-	}
-	for _, query := range [...]string{
-		`DELETE FROM file_use WHERE execution = ?1`,
-		`DELETE FROM timeline_chunk WHERE execution = ?1`,
-		`DELETE FROM input WHERE execution = ?1`,
-		`DELETE FROM child WHERE execution = ?1`,
-		`DELETE FROM label WHERE execution = ?1`,
-	} {
-		if err := t.c.Send("delete what belongs to it", query, no); err != nil {
-			return err
-		}
-	}
-	return t.unrefBlobs(blobs)
+	return t.c.Send("keep files in use", `UPDATE file SET execution = 0 WHERE execution = ?1 AND execution <> 0`, no)
 }
 
 // numbers collects the only column of a query.

@@ -391,17 +391,24 @@ func (t *Tx) lockRollups() (uncounted, error) {
 	return uncounted{c, Rollups{}}, err
 }
 
-// add counts what was not counted yet of an execution that is being deleted.
-func (u *uncounted) add(t *Tx, e *Execution) error {
-	noted, err := t.c.Exec(`DELETE FROM rollup_ended WHERE execution = ?1`, e.No)
+// add counts what was not counted yet of executions that are being deleted, given as in deleteListed and as they were.
+func (u *uncounted) add(t *Tx, list string, nos []any, gone []Execution) error {
+	noted := map[int64]bool{}
+	err := t.c.Query(`DELETE FROM rollup_ended WHERE execution IN (`+list+`) RETURNING execution`, func(r Row) error {
+		noted[r.Int(0)] = true
+		return nil
+	}, nos...)
 	if err != nil {
-		return fmt.Errorf("delete note of end: %w", err)
+		return fmt.Errorf("delete notes of ends: %w", err)
 	}
-	if e.No > u.cursor.Counted {
-		u.changes.AddStarted(e)
-	}
-	if e.No > u.cursor.Counted || noted > 0 {
-		u.changes.AddEnded(e)
+	for i := range gone {
+		e := &gone[i]
+		if e.No > u.cursor.Counted {
+			u.changes.AddStarted(e)
+		}
+		if e.No > u.cursor.Counted || noted[e.No] {
+			u.changes.AddEnded(e)
+		}
 	}
 	return nil
 }
