@@ -44,6 +44,9 @@ type Start struct {
 	// InTx runs in the transaction that accepts the execution, after its row is written
 	// (idempotency); its error undoes the acceptance and is returned.
 	InTx func(tx *store.Tx, executionNo int64) error
+	// Outcome is set, with its Execution, to how the execution has ended, if it has when Start returns and the engine
+	// need not read it; nil: the caller does not want it.
+	Outcome *store.Outcome
 }
 
 // InTx is a function of a caller that the engine runs in its own transaction: remembering the request

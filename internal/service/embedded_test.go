@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +127,64 @@ func TestEmbeddedEngine(t *testing.T) {
 			t.Errorf("output is %s, want %s", e.Output, want)
 		}
 	})
+}
+
+// TestWaitReadsNothing: the answer to a request that waits for an execution which ends at once is the same that a read
+// gives, and is not read from the database.
+func TestWaitReadsNothing(t *testing.T) {
+	fx := newFixture(t)
+	withEngine(t, fx, embedded.Limits{})
+	p, err := fx.Authenticate(t.Context(), fx.issue(IssueKey{}), localhost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "document: {dsl: '1.0.3', namespace: test, version: '1.0.0', title: A title, name: "
+	setting := fx.apply([]byte(settingFlow))
+	pass := fx.apply([]byte(head + "pass}\ndo:\n  - put:\n      set: '${ . }'\n"))
+	raise := fx.apply([]byte(head + "raise}\ndo:\n  - no:\n      raise: {error: {type: 'https://example.com/no', status: 400, title: No}}\n"))
+	v := View{BaseURL: "http://h", Wait: 10 * time.Second}
+	file := fx.upload(fx.p, "in.txt", "content")
+	for name, c := range map[string]struct {
+		workflow chargehand.WorkflowID
+		body     string
+	}{
+		"a value":      {setting.ID, `{"input": {"name": "Ada"}, "labels": {"b": "2", "a": "1"}}`},
+		"no input":     {pass.ID, `{}`},
+		"an error":     {setting.ID, `{"input": {"name": 1}}`},
+		"a raised one": {raise.ID, `{"labels": {"x": ""}}`},
+		"large":        {pass.ID, `{"input": {"x": "` + strings.Repeat("y", 200_000) + `"}}`},
+		"a file":       {pass.ID, `{"input": {"uri": "` + file.URL[:len("https://example.com/api/v1/files/")+36] + `"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			created, _, err := fx.CreateExecution(t.Context(), p, CreateExecution{Workflow: c.workflow, Body: parse(t, c.body), View: v})
+			if err != nil || !created.Status.Final() {
+				t.Fatalf("got %+v, %v", created, err)
+			}
+			read, err := fx.GetExecution(t.Context(), p, c.workflow, created.ID, v)
+			if err != nil || !reflect.DeepEqual(created, read) {
+				t.Errorf("answered %+v\nbut read %+v, %v", created, read, err)
+			}
+			retried, _, err := fx.RetryExecution(t.Context(), p, RetryExecution{Workflow: c.workflow, Execution: created.ID, View: v})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read, err = fx.GetExecution(t.Context(), p, c.workflow, retried.ID, v); err != nil || !reflect.DeepEqual(retried, read) {
+				t.Errorf("the retry was answered %+v\nbut read %+v, %v", retried, read, err)
+			}
+		})
+	}
+	views := func(v View) int64 {
+		t.Helper()
+		before := fx.db.views.Load()
+		_, _, err := fx.CreateExecution(t.Context(), p, CreateExecution{Workflow: setting.ID, Body: parse(t, `{"input": {"name": "x"}}`), View: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fx.db.views.Load() - before
+	}
+	if without, with := views(View{}), views(v); with != without {
+		t.Errorf("%d reads with an answer at the end, %d without", with, without)
+	}
 }
 
 func TestEmbeddedQueueFull(t *testing.T) {

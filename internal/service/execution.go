@@ -175,6 +175,10 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 			return c.record(tx, statusCreated, "execution", start.Row.ID)
 		}
 	}
+	var outcome store.Outcome
+	if v.Wait > 0 {
+		start.Outcome = &outcome
+	}
 	row, err := s.engine.Start(ctx, *start)
 	room.end(err == nil)
 	if err != nil {
@@ -182,10 +186,24 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 	}
 	s.names.workflows.put(row.Workflow, n.workflow)
 	s.names.revisions.put(row.Revision, n.revision)
-	if v.Wait > 0 {
-		return s.awaitExecution(ctx, p, row.ID, v)
+	switch {
+	case v.Wait <= 0:
+		return s.fresh(&row, start.Row.Labels, n), nil
+	case outcome.Execution != 0 && outcome.Files == nil && row.Root == 0:
+		return s.ended(ctx, row, start, n, outcome, v)
 	}
-	return s.fresh(&row, start.Row.Labels, n), nil
+	return s.awaitExecution(ctx, p, row.ID, v)
+}
+
+// ended shows an execution that the transaction which accepted it has also ended, without result files of its own, as a
+// read would: what was just written is not read.
+func (s *Service) ended(
+	ctx context.Context, row store.Execution, start *engine.Start, n startNames, o store.Outcome, v View,
+) (*Execution, error) {
+	row.Input = start.Row.Input
+	return s.shown(ctx, &snapshot{
+		row: row, names: n, outcome: o, labels: start.Row.Labels, retainedUntil: s.retainedUntil(&row, row.FinishedMs),
+	}, v)
 }
 
 // packInput makes the payload of the input, with references to known files made relative, if there is room for it.

@@ -118,12 +118,17 @@ func (s *Service) readExecution(ctx context.Context, v View, find func(*store.Re
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.show(&x, v)
+	return s.shown(ctx, &x, v)
+}
+
+// shown is everything about an execution.
+func (s *Service) shown(ctx context.Context, x *snapshot, v View) (*Execution, error) {
+	e, err := s.show(x, v)
 	if err == nil && e.Error != nil && e.Error.Instance != "" {
 		e.Error.Line, e.Error.Column, err = s.plans.Position(ctx, x.row.Revision, e.Error.Instance)
 	}
 	if err == nil && x.row.Status == chargehand.Finished {
-		e.Output, err = s.showOutput(ctx, &x, v)
+		e.Output, err = s.showOutput(ctx, x, v)
 	}
 	if err == nil {
 		e.Input, err = s.showInput(ctx, &x.row, v)

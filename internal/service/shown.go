@@ -106,10 +106,15 @@ func (s *Service) completeAll(r *store.Reader, list []snapshot) error {
 			endedMs = known
 		}
 		if endedMs != 0 {
-			x.retainedUntil = atMs(endedMs).Add(s.retentionOf(x.row.Environment))
+			x.retainedUntil = s.retainedUntil(&x.row, endedMs)
 		}
 	}
 	return nil
+}
+
+// retainedUntil is when an execution may be deleted that has ended at that time, or whose batch has.
+func (s *Service) retainedUntil(row *store.Execution, endedMs int64) time.Time {
+	return atMs(endedMs).Add(s.retentionOf(row.Environment))
 }
 
 func (s *Service) retentionOf(env chargehand.Environment) time.Duration {

@@ -40,6 +40,9 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 		e.failed(s, err)
 		return store.Execution{}, e.callerError(ctx, err)
 	}
+	if s.end != nil && start.Outcome != nil {
+		*start.Outcome = s.end.Outcome
+	}
 	e.completed(s)
 	row = inst.row
 	if row.State != store.StateEnded && row.State != store.StateQueued {
