@@ -9,6 +9,14 @@ import (
 
 // encode is the JSON text of a value of one of the types in view.go, without HTML escapes.
 func encode(v any) ([]byte, error) {
+	if text := encodeKnown(v); text != nil {
+		return text, nil
+	}
+	return encodeAny(v)
+}
+
+// encodeAny is encode by reflection.
+func encodeAny(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)
 	encoder.SetEscapeHTML(false)
@@ -28,7 +36,7 @@ func cursorJSON(cursor *string) string {
 
 // quoteJSON is text as a JSON string. What is not valid UTF-8 becomes U+FFFD.
 func quoteJSON(text string) string {
-	quoted, err := encode(text)
+	quoted, err := encodeAny(text)
 	if err != nil {
 		panic(err) // every string can be encoded
 	}

@@ -188,3 +188,95 @@ func TestTimelinePage(t *testing.T) {
 		t.Errorf("the filters are %+v, want %+v", list, want)
 	}
 }
+
+// TestExecutionsAreEncodedAsTheirTypesSay compares what is written field by field with what encoding/json makes of the
+// types: with all fields, and with each of them empty.
+func TestExecutionsAreEncodedAsTheirTypesSay(t *testing.T) {
+	compare := func(what string, v any) {
+		t.Helper()
+		want, err := encodeAny(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := encodeKnown(v); string(got) != string(want) {
+			t.Errorf("%s:\n%s\nwant\n%s", what, got, want)
+		}
+	}
+	var full Execution
+	fill(reflect.ValueOf(&full).Elem())
+	var empty Execution
+	all := []Execution{full, empty}
+	for i, field := range reflect.VisibleFields(reflect.TypeFor[Execution]()) {
+		cleared, only := full, Execution{}
+		reflect.ValueOf(&cleared).Elem().Field(i).SetZero()
+		reflect.ValueOf(&only).Elem().Field(i).Set(reflect.ValueOf(full).Field(i))
+		compare("without "+field.Name, cleared)
+		compare("only "+field.Name, only)
+		all = append(all, cleared, only)
+	}
+	for _, sparse := range []Execution{
+		{WaitingFor: &waitingFor{}, Attempting: &attempting{}, StartedBy: &startedBy{}, Error: &executionError{}, Results: []result{}},
+		{WaitingFor: &waitingFor{Filter: &eventFilter{}}, Results: []result{{}, {}}, Labels: map[string]string{"b": "<&>", "a": "\u2028", "ü": "\xff"}},
+	} {
+		compare("sparse", sparse)
+		all = append(all, sparse)
+	}
+	text := "next"
+	compare("a page", executionPage{Data: all, Cursor: &text})
+	compare("the last page", executionPage{Data: all[:1]})
+	compare("an empty page", executionPage{Data: []Execution{}})
+	compare("no page", executionPage{})
+	created := CreatedExecution{ExecutionID: full.ID, Execution: full}
+	compare("a new one", retriedExecution{CreatedExecution: created})
+	compare("a retry", retriedExecution{created, "1.2.3", 7})
+}
+
+// fill sets every field of a value to something.
+func fill(v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[json.RawMessage]():
+		v.SetBytes([]byte(`{"a":[1,"<x>"]}`))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0))
+		fill(v.Index(1))
+	case v.Kind() == reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"team": "a\"b", "x": "é"}))
+	case v.Kind() == reflect.String:
+		v.SetString("a \"text\" & <more>\n")
+	case v.Kind() == reflect.Bool:
+		v.SetBool(true)
+	case v.Kind() == reflect.Uint8:
+		v.SetUint(0xa7)
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	default:
+		v.SetInt(1_700_000_000_123 % (1 << 31))
+	}
+}
+
+func BenchmarkEncodeExecution(b *testing.B) {
+	e := retriedExecution{CreatedExecution: CreatedExecution{Execution: Execution{
+		Status: "initial", Phase: "pending", CreatedAt: 1_700_000_000_123, WorkflowVersion: "1.0.0", Revision: 1, Environment: "live",
+		WorkflowName: "bench/set", Cause: cause{Kind: "api"}, StartedBy: &startedBy{"key", "01890a5d-ac96-774b-bcce-b302099a8057", "bench"},
+	}}}
+	for name, encode := range map[string]func(any) ([]byte, error){"known": encode, "any": encodeAny} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := encode(e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
