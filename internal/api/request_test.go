@@ -69,7 +69,9 @@ func (q request) to(h http.Handler) answered {
 // newServer returns a server over f that writes its log to the test.
 func newServer(t testing.TB, f *fake) *Server {
 	t.Helper()
-	return New(Config{Service: f, SignIn: &fakeSignIn{}, System: f.System, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))})
+	s := New(Config{Service: f, SignIn: &fakeSignIn{}, System: f.System, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))})
+	t.Cleanup(s.lines.Flush) // nothing is logged when the test has ended
+	return s
 }
 
 type testLog struct{ t testing.TB }
