@@ -27,18 +27,16 @@ import (
 	"github.com/chargehand/chargehand/internal/egress"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/resource"
-	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// activities are the runners of what commands do to the world, by kind.
-func (t *term) activities(ctx context.Context) (map[string]activity.Runner, error) {
+// activities are the runners of what commands do to the world, by kind. stored has the files that they read and write.
+func (t *term) activities(ctx context.Context, stored activity.Files) (map[string]activity.Runner, error) {
 	policy, err := egress.New(egress.Config{Allow: t.cfg.AllowEgress, ConnectTo: t.cfg.ConnectTo, TrustedCA: t.cfg.TrustedCA})
 	if err != nil {
 		return nil, installation.BadSetting("%w", err)
 	}
 	t.policy = policy
-	stored := newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes)
 	transport := policy.Transport()
 	credentials := credential.New(credential.Config{Transport: transport, Log: t.log})
 	if t.fetcher, err = t.newFetcher(transport, credentials, 0); err != nil {

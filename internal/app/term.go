@@ -161,7 +161,7 @@ func (t *term) ready() bool {
 
 // openEngine starts the engine that drives the executions.
 func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *prometheus.Registry) error {
-	runners, err := t.activities(ctx)
+	runners, err := t.activities(ctx, newFiles(t.store, t.blobs, service.Limits{}.WithDefaults().UploadBytes))
 	if err != nil {
 		return err
 	}

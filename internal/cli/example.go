@@ -15,6 +15,10 @@ var commandExamples = map[string]string{
 	"chargehand overview": `  chargehand overview
   chargehand overview examples/hello --from 30d --step 1d
   chargehand overview --from 7d --step 6h -o json`,
+	"chargehand test": `  chargehand test
+  chargehand test workflows/quarterly-report.test.yaml --watch
+  chargehand test workflows --run 'approved|refused' --coverage=80
+  chargehand test --crash --order last -o json`,
 	"chargehand executions list": `  chargehand executions list
   chargehand executions list examples/hello --status error --created-after 1h
   chargehand executions list --batch 5065ba04 --all -o jsonl

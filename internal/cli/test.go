@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chargehand/chargehand/internal/app"
+	"github.com/chargehand/chargehand/internal/testrun"
+)
+
+// testCommand is `chargehand test`.
+type testCommand struct {
+	console
+	paths    []string
+	filter   string
+	coverage string
+	percent  float64 // that the coverage must have
+	order    string
+	output   string
+	watch    bool
+	real     []string
+	root     string
+	config   testrun.Config
+}
+
+// newTest runs tests of workflows without a server.
+func newTest(con console) *cobra.Command {
+	c := &testCommand{console: con}
+	cmd := &cobra.Command{
+		Use: "test [PATH…]", Short: "Run tests of workflows; no server is needed",
+		Long: "Run the tests of workflow definitions: NAME.test.yaml beside NAME.yaml. PATH is a test file, a definition or a\n" +
+			"folder (default: this one, with all below it). A test plays the world around one execution by mocks, on a virtual\n" +
+			"clock: nothing reaches the network and no program is started, unless a mock says real and --real allows it.\n" +
+			"The exit code is 1 if a test fails or cannot be run to an end, and 2 if a file is wrong.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.paths = args
+			return c.run(cmd)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.filter, "run", "", "only the tests whose FILE: NAME matches this regular expression")
+	f.BoolVar(&c.watch, "watch", false, "run again what depends on a file that changes, until Ctrl-C")
+	f.BoolVar(&c.config.Update, "update", false, "write snapshots as they are now, and remove those of no test")
+	f.StringVar(&c.coverage, "coverage", "", "show what was not run; with a number, fail below that many percent of tasks and branches")
+	f.Lookup("coverage").NoOptDefVal = "0"
+	f.BoolVar(&c.config.Crash, "crash", false, "run each test again, restored before every event: the same must come out")
+	choiceVar(f, &c.order, "order", "first", "what comes first of what happens at the same time", "first", "last")
+	f.BoolVar(&c.config.Strict, "strict", false, "mocks and steps that are not used are errors")
+	f.StringSliceVar(&c.real, "real", nil, "what mocks with real may do: "+strings.Join(app.RealKinds, ", "))
+	f.StringVar(&c.root, "resource-root", "", "folder below which external resources are read, as of serve")
+	f.IntVarP(&c.config.Jobs, "jobs", "j", 0, "tests at a time (default: one for each processor)")
+	choiceVarP(f, &c.output, "output", "o", formatTable, "how to print", formatTable, formatJSON)
+	return cmd
+}
+
+func (c *testCommand) run(cmd *cobra.Command) error {
+	if err := c.check(cmd); err != nil {
+		return err
+	}
+	if c.watch {
+		return c.watchFiles(cmd.Context())
+	}
+	report, err := c.once(cmd.Context(), nil)
+	if err != nil {
+		return err
+	}
+	return c.exit(report)
+}
+
+// check reads the flags.
+func (c *testCommand) check(cmd *cobra.Command) (err error) {
+	if c.filter != "" {
+		if c.config.Filter, err = regexp.Compile(c.filter); err != nil {
+			return usage("--run: %w", err)
+		}
+	}
+	if cmd.Flags().Changed("coverage") {
+		c.percent, err = strconv.ParseFloat(strings.TrimSuffix(c.coverage, "%"), 64)
+		if err != nil || c.percent < 0 || c.percent > 100 {
+			return usage("--coverage: %q is no percentage from 0 to 100", c.coverage)
+		}
+	}
+	for _, kind := range c.real {
+		if !slices.Contains(app.RealKinds, kind) {
+			return usage("--real: %q is not one of %s", kind, strings.Join(app.RealKinds, ", "))
+		}
+	}
+	if c.config.Jobs < 0 {
+		return usage("--jobs: must be at least 1")
+	}
+	c.config.Last = c.order == "last"
+	c.config.CI = isTrue(os.Getenv("CI"))
+	if len(c.paths) == 0 {
+		c.paths = []string{"."}
+	}
+	return nil
+}
+
+// isTrue reads a variable of the environment.
+func isTrue(text string) bool {
+	on, err := strconv.ParseBool(text)
+	return on || err != nil && text != ""
+}
+
+// once runs the tests: all, or the given files.
+func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report, error) {
+	if files == nil {
+		var err error
+		if files, err = testrun.Find(c.paths); err != nil {
+			return nil, usage("%w", err)
+		}
+	}
+	world := &app.Test{Real: c.real, ResourceRoot: c.root}
+	defer world.Close()
+	runner, err := world.Runner(c.config)
+	if err != nil {
+		return nil, err
+	}
+	report, err := runner.Run(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeSnapshots(report); err != nil {
+		return nil, err
+	}
+	if c.output == formatJSON {
+		return report, printJSON(c.out, reportView(report))
+	}
+	return report, c.print(report)
+}
+
+// writeSnapshots writes the files of snapshots that have changed.
+func writeSnapshots(report *testrun.Report) error {
+	for _, f := range report.Files {
+		s := f.Snapshots
+		if s == nil {
+			continue
+		}
+		if len(s.Content) == 0 {
+			if err := os.Remove(s.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			continue
+		}
+		beside := filepath.Join(filepath.Dir(s.Path), "."+filepath.Base(s.Path)+".new")
+		if err := os.WriteFile(beside, s.Content, 0o644); err != nil {
+			return err
+		}
+		if err := os.Rename(beside, s.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exit is the exit code of a run.
+func (c *testCommand) exit(report *testrun.Report) error {
+	n := report.Counts
+	switch {
+	case n.WrongFiles > 0:
+		return &exitError{code: ExitUsage}
+	case n.Failed+n.Broken > 0:
+		return &exitError{code: ExitFailed}
+	case report.Only && c.config.CI:
+		return &exitError{ExitFailed, errors.New("a test says `only`: others were not run, which fails in continuous integration")}
+	case testrun.Percent(report.Coverage) < c.percent:
+		return &exitError{ExitFailed, fmt.Errorf("the coverage is %.1f %%, and --coverage asks for %g %%", testrun.Percent(report.Coverage), c.percent)}
+	}
+	return nil
+}
