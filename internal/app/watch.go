@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/testrun"
 )
 
 // quietTime gathers the several writes of which a change of a file consists.
@@ -120,7 +121,7 @@ func (t *term) applyFolder(ctx context.Context, files map[string]workflowFile, a
 		default:
 			continue
 		}
-		if entry.IsDir() {
+		if entry.IsDir() || testrun.BelongsToTests(path) {
 			continue
 		}
 		found[path] = true

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/chargehand/chargehand/client"
+	"github.com/chargehand/chargehand/internal/testrun"
 )
 
 // What became of a definition that was applied.
@@ -59,7 +60,8 @@ func (c *connection) workflowsApply() *cobra.Command {
 	})
 	cmd.Long = `Create or update workflows from YAML or JSON files, by the namespace, name and version that they state, and publish them.
 
-FILE is a file, - for standard input, or a folder, of which every .yaml, .yml and .json file is applied.
+FILE is a file, - for standard input, or a folder, of which every .yaml, .yml and .json file is applied. Files of tests
+(NAME.test.yaml, NAME.snap.yaml) are left out.
 Another content under a version that exists makes a new revision of that version and replaces the one before.`
 	cmd.Flags().BoolVar(&o.Draft, "draft", false, "do not publish")
 	cmd.Flags().StringVarP(&o.Message, "message", "m", "", "what the new revisions are for; their versions show it")
@@ -83,8 +85,13 @@ func encodeList[T any](con console, output string, list []T) error {
 	return c.encode(listed[T]{Data: list})
 }
 
-// definitionFiles are the files that the arguments name; of a folder those with definitions.
+// definitionFiles are the files that the arguments name; of a folder those with definitions. Files of tests are left
+// out, which a pattern of the shell names, too.
 func definitionFiles(args []string) ([]string, error) {
+	args, err := withoutTests(args)
+	if err != nil {
+		return nil, err
+	}
 	var files []string
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -98,13 +105,22 @@ func definitionFiles(args []string) ([]string, error) {
 		}
 		before := len(files)
 		for _, entry := range entries {
-			if slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(entry.Name()))) && !entry.IsDir() {
+			if slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(entry.Name()))) && !entry.IsDir() && !testrun.BelongsToTests(entry.Name()) {
 				files = append(files, filepath.Join(arg, entry.Name()))
 			}
 		}
 		if len(files) == before {
-			return nil, usage("%s holds no .yaml, .yml or .json file", arg)
+			return nil, usage("%s holds no .yaml, .yml or .json file with a definition", arg)
 		}
+	}
+	return files, nil
+}
+
+// withoutTests leaves out the files of tests, unless there are no others.
+func withoutTests(args []string) ([]string, error) {
+	files := slices.DeleteFunc(slices.Clone(args), testrun.BelongsToTests)
+	if len(files) == 0 {
+		return nil, usage("%s holds tests and no definition; run them: chargehand test", args[0])
 	}
 	return files, nil
 }

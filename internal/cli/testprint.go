@@ -17,7 +17,8 @@ const (
 	shownEntries = 40   // of a timeline
 	shownMissing = 3    // ways that were not taken, in the last line
 	shownValue   = 2000 // bytes of a value
-	nameColumn   = 38
+	nameColumn   = 38   // of the names of tests, at least
+	widestName   = 60
 )
 
 // print writes a report for people.
@@ -45,8 +46,12 @@ func (c *testCommand) printFile(out *strings.Builder, f *testrun.File) {
 	for _, p := range f.Warnings {
 		fmt.Fprintf(out, "  %s: warning: %s [%s]\n", place(p), printable(p.Detail), p.Code)
 	}
+	width := nameColumn
 	for _, t := range f.Tests {
-		c.printTest(out, f, t)
+		width = min(max(width, runewidth.StringWidth(t.Name)), widestName)
+	}
+	for _, t := range f.Tests {
+		c.printTest(out, f, t, width)
 	}
 	for _, name := range f.Obsolete {
 		fmt.Fprintf(out, "  no test has the snapshot %q; --update removes it\n", name)
@@ -61,9 +66,9 @@ var marks = map[testrun.Status]struct{ mark, colour string }{
 	testrun.Passed: {"✓", "32"}, testrun.Failed: {"✗", "31"}, testrun.Broken: {"✗", "31"}, testrun.Skipped: {"-", "33"},
 }
 
-func (c *testCommand) printTest(out *strings.Builder, f *testrun.File, t *testrun.Test) {
+func (c *testCommand) printTest(out *strings.Builder, f *testrun.File, t *testrun.Test, width int) {
 	mark := marks[t.Status]
-	line := "  " + colour(c.out, mark.colour, mark.mark) + " " + padded(printable(t.Name), nameColumn)
+	line := "  " + colour(c.out, mark.colour, mark.mark) + " " + padded(printable(t.Name), width)
 	if t.Status == testrun.Skipped {
 		fmt.Fprintln(out, strings.TrimRight(line+" skipped"+colon(printable(t.Reason)), " "))
 		return

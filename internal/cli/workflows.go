@@ -77,6 +77,10 @@ func newValidate(con console) *cobra.Command {
 			"resources are read from files below --resource-root only; of others, a warning says that they were not\n" +
 			"checked. The exit code is 2 if a definition has errors.",
 		RunE: func(cmd *cobra.Command, files []string) error {
+			files, err := withoutTests(files)
+			if err != nil {
+				return err
+			}
 			type checked struct {
 				File     string        `json:"file"`
 				Valid    bool          `json:"valid"`

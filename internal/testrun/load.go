@@ -31,7 +31,7 @@ type suite struct {
 	snapshots *snapshots // nil: the file is wrong
 }
 
-// Suffix is what the names of test files end with; a test file in JSON ends with .test.json, and .test.yml is known, too.
+// Suffix is what the names of test files end with. Those of test files in JSON end with .test.json; .test.yml is known, too.
 const Suffix = ".test.yaml"
 
 var suffixes = []string{Suffix, ".test.yml", ".test.json"}
@@ -39,6 +39,11 @@ var suffixes = []string{Suffix, ".test.yml", ".test.json"}
 // IsTestFile reports whether a path names a test file.
 func IsTestFile(path string) bool {
 	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(path, s) && len(filepath.Base(path)) > len(s) })
+}
+
+// BelongsToTests reports whether a path names a file of tests or of their snapshots, which is no definition.
+func BelongsToTests(path string) bool {
+	return IsTestFile(path) || strings.HasSuffix(path, snapshotSuffix) && len(filepath.Base(path)) > len(snapshotSuffix)
 }
 
 // load reads a test file, and compiles what it names. What is wrong is in the problems of the result.

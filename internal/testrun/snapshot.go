@@ -21,12 +21,15 @@ type snapshots struct {
 	used    map[string]bool
 }
 
+// snapshotSuffix is what the names of files of snapshots end with.
+const snapshotSuffix = ".snap.yaml"
+
 // snapshotPath is the file of the snapshots of a test file.
 func snapshotPath(path string) string {
 	for _, suffix := range suffixes {
 		path = strings.TrimSuffix(path, suffix)
 	}
-	return path + ".snap.yaml"
+	return path + snapshotSuffix
 }
 
 // readSnapshots reads those of a suite. A file that cannot be understood is a problem.

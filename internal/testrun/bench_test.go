@@ -1,0 +1,69 @@
+//go:build unix
+
+package testrun_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/testrun"
+)
+
+// manyTests is a file of n tests of a workflow of ten tasks.
+func manyTests(n int) (definition, tests string) {
+	var d, f strings.Builder
+	d.WriteString("do:\n")
+	f.WriteString("defaults:\n  mocks:\n")
+	for i := range 5 {
+		fmt.Fprintf(&d, "  - call%d: {call: http, with: {method: post, endpoint: 'https://example.org/%d', body: {n: '${ .n }'}}}\n", i, i)
+		fmt.Fprintf(&d, "  - set%d: {set: {n: '${ .n + 1 }'}}\n", i)
+		fmt.Fprintf(&f, "    call%d: {response: {body: {n: %d}}, after: PT1S}\n", i, i)
+	}
+	f.WriteString("tests:\n")
+	for i := range n {
+		fmt.Fprintf(&f, "  - {name: test %d, input: {n: %d}, expect: {output: {n: 5}, elapsed: PT5S, tasks: {set4: {times: 1}}, calls: [{task: call0, args: {body: {n: %d}}}]}}\n", i, i, i)
+	}
+	return d.String(), f.String()
+}
+
+// used is the time of processors that this process has used.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// 1,000 tests of ten tasks take less than two seconds on one core, whatever else the machine does.
+func TestLongThousand(t *testing.T) {
+	definition, tests := manyTests(1000)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	began := used(t)
+	r := run(t, definition, tests)
+	took := used(t) - began
+	if r.Counts.Passed != 1000 {
+		t.Fatalf("%+v", r.Counts)
+	}
+	t.Logf("%v", took)
+	if took > 2*time.Second {
+		t.Errorf("1,000 tests took %v", took)
+	}
+}
+
+func BenchmarkTests(b *testing.B) {
+	definition, tests := manyTests(100)
+	folder := files{"flow.yaml": header + definition, "flow.test.yaml": tests}
+	for b.Loop() {
+		report, err := testrun.New(testrun.Config{ReadFile: folder.read, Version: "1", Jobs: 1}).Run(b.Context(), []string{"flow.test.yaml"})
+		if err != nil || report.Counts.Passed != 100 {
+			b.Fatal(err, report.Counts)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/100, "µs/test")
+}
