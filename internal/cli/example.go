@@ -17,7 +17,7 @@ var commandExamples = map[string]string{
   chargehand overview --from 7d --step 6h -o json`,
 	"chargehand test": `  chargehand test
   chargehand test workflows/quarterly-report.test.yaml --watch
-  chargehand test workflows --run 'approved|refused' --coverage=80
+  chargehand test workflows --run 'approved|refused' --coverage
   chargehand test --crash --order last -o json`,
 	"chargehand executions list": `  chargehand executions list
   chargehand executions list examples/hello --status error --created-after 1h
