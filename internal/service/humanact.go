@@ -97,27 +97,43 @@ func (s *Service) changeTask(
 func (s *Service) updateTask(
 	ctx context.Context, p *Principal, id chargehand.HumanTaskID, scope Scopes, change func(tx *store.Tx, row *store.HumanTask, who *responder) error,
 ) error {
-	return s.update(ctx, func(tx *store.Tx) error {
-		row, who, err := s.seenTask(&tx.Reader, p, id)
-		if err != nil {
-			return err
-		}
-		w, err := tx.WorkflowByNo(row.Workflow)
-		if err != nil {
-			return err
-		}
-		if err := p.mayOn(scope, w.ID, w.Namespace); err != nil {
-			return err
-		}
+	return s.withTask(ctx, p, id, scope, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
 		if row.EndedMs != 0 {
 			return stateConflict("The task has ended: it is " + taskStatuses[row.Status] + ".")
 		}
-		err = change(tx, &row, &who)
+		err := change(tx, row, who)
 		if errors.Is(err, store.ErrConflict) {
 			return stateConflict("The task was changed at the same time. Read it again.")
 		}
 		return err
 	})
+}
+
+// withTask runs a transaction about a task that the principal sees, whether it has ended or not, and on whose workflow
+// it has a scope. Codes: human_task_not_found, insufficient_scope.
+func (s *Service) withTask(
+	ctx context.Context, p *Principal, id chargehand.HumanTaskID, scope Scopes, do func(tx *store.Tx, row *store.HumanTask, who *responder) error,
+) error {
+	return s.update(ctx, func(tx *store.Tx) error {
+		row, who, err := s.taskWith(&tx.Reader, p, id, scope)
+		if err != nil {
+			return err
+		}
+		return do(tx, &row, &who)
+	})
+}
+
+// taskWith reads a task that the principal sees and on whose workflow it has a scope. Codes: human_task_not_found,
+// insufficient_scope.
+func (s *Service) taskWith(r *store.Reader, p *Principal, id chargehand.HumanTaskID, scope Scopes) (row store.HumanTask, who responder, err error) {
+	if row, who, err = s.seenTask(r, p, id); err != nil {
+		return row, who, err
+	}
+	w, err := r.WorkflowByNo(row.Workflow)
+	if err != nil {
+		return row, who, err
+	}
+	return row, who, p.mayOn(scope, w.ID, w.Namespace)
 }
 
 // ReassignHumanTask says anew who may answer a task, and takes back its claim. Whom it excludes stays excluded. Body:
@@ -183,18 +199,7 @@ func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.Human
 	if err := f.err(); err != nil {
 		return err
 	}
-	return s.update(ctx, func(tx *store.Tx) error {
-		row, who, err := s.seenTask(&tx.Reader, p, id)
-		if err != nil {
-			return err
-		}
-		w, err := tx.WorkflowByNo(row.Workflow)
-		if err != nil {
-			return err
-		}
-		if err := p.mayOn(ScopeTasksRespond, w.ID, w.Namespace); err != nil {
-			return err
-		}
+	return s.withTask(ctx, p, id, ScopeTasksRespond, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
 		n, err := tx.CountHumanComments(row.No, MaxTaskComments)
 		switch {
 		case err != nil:

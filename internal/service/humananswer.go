@@ -118,14 +118,7 @@ func (s *Service) answerTask(ctx context.Context, p *Principal, q *AnswerHumanTa
 // insufficient_scope, not_assigned, excluded, claimed_by_other.
 func (s *Service) taskFor(ctx context.Context, p *Principal, id chargehand.HumanTaskID, onBehalfOf string) (row store.HumanTask, who responder, err error) {
 	err = s.view(ctx, func(r *store.Reader) error {
-		if row, who, err = s.seenTask(r, p, id); err != nil {
-			return err
-		}
-		w, err := r.WorkflowByNo(row.Workflow)
-		if err != nil {
-			return err
-		}
-		if err := p.mayOn(ScopeTasksRespond, w.ID, w.Namespace); err != nil {
+		if row, who, err = s.taskWith(r, p, id, ScopeTasksRespond); err != nil {
 			return err
 		}
 		if onBehalfOf != "" {
