@@ -24,7 +24,7 @@ func fixtureTask() service.HumanTask {
 		Assignees: store.TaskAssignees{Users: []string{"ada@example.org"}, Groups: []string{"Finance"}, Exclude: []string{"bob@example.org"}},
 		ClaimedBy: service.Actor{Kind: "user", ID: userID.String(), Name: "Ada"}, DueAt: moment0.Add(time.Hour), CreatedAt: moment0, EndedAt: moment0,
 		Workflow: workflowID, Name: "finance/invoice", Execution: executionID, Reference: "/do/1/approve", Iterations: []int{2}, Seq: 3,
-		Batch: batchID, ItemID: "inv-7", Withdrawn: "timeout", Step: 4,
+		Batch: batchID, ItemID: "inv-7", Withdrawn: "timeout", Step: 4, Refused: chargehand.CodeAnswerConflict,
 		Full: &service.FullTask{
 			Request: human.Request{
 				Instructions: "Check the *totals*.", Form: schema, Data: map[string]any{"total": 5}, Show: map[string]any{"supplier": "Acme"},

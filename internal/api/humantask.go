@@ -115,7 +115,7 @@ var humanTaskFilters = []*parameter{
 			return ""
 		},
 	},
-	taskText("assignee", "me", "Only open and claimed tasks of this person: me, an e-mail address or the id of a user.", func(q *service.ListHumanTasks) *string { return &q.Assignee }),
+	taskText("assignee", "me", "Only open and claimed tasks of this person: me, an e-mail address or the id of a user. my-groups: those of your groups that are not assigned to you by name, nor claimed by you.", func(q *service.ListHumanTasks) *string { return &q.Assignee }),
 	taskText("group", "finance", "Only open and claimed tasks of this group.", func(q *service.ListHumanTasks) *string { return &q.Group }),
 	taskFlag("unassigned", "Only open and claimed tasks without an assignee.", func(q *service.ListHumanTasks) *bool { return &q.Unassigned }),
 	{
@@ -221,6 +221,9 @@ func taskTag(t *service.HumanTask) string {
 		tag += "-" + strconv.Itoa(len(t.Full.Comments))
 		if t.Full.Used {
 			tag += "u"
+		}
+		if t.Refused != "" { // rights and groups change without the task
+			tag += "-" + string(t.Refused)
 		}
 	}
 	return tag

@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// humanTask is a task as it is shown. Lists have the fields up to withdrawn_reason.
+// humanTask is a task as it is shown. Lists have the fields up to refused.
 type humanTask struct {
 	ID          chargehand.HumanTaskID `json:"id" format:"uuid"`
 	Status      string                 `json:"status" enum:"open,claimed,answered,withdrawn"`
@@ -30,6 +30,7 @@ type humanTask struct {
 	ItemID      string                 `json:"item_id,omitempty"`
 	Environment string                 `json:"environment" enum:"live,test"`
 	Withdrawn   string                 `json:"withdrawn_reason,omitempty" enum:"timeout,cancelled,lost_branch,jump,ended"`
+	Refused     chargehand.Code        `json:"refused,omitempty" enum:"not_assigned,excluded,claimed_by_other,insufficient_scope,answer_conflict,task_withdrawn" doc:"The code with which an answer of yours would be refused now. Left out: you may answer."`
 
 	Instructions     string            `json:"instructions,omitempty"`
 	InstructionsHTML string            `json:"instructions_html,omitempty"`
@@ -113,7 +114,7 @@ func viewHumanTask(t *service.HumanTask) humanTask {
 	v := humanTask{
 		ID: t.ID, Status: t.Status, Title: t.Title, Priority: t.Priority, CreatedAt: at(t.CreatedAt), DueAt: at(t.DueAt), EndedAt: at(t.EndedAt), Workflow: t.Workflow, Name: t.Name,
 		Execution: t.Execution, Reference: t.Reference, Iterations: append([]int{}, t.Iterations...), Seq: t.Seq, ItemID: t.ItemID,
-		Environment: t.Environment.String(), Withdrawn: t.Withdrawn,
+		Environment: t.Environment.String(), Withdrawn: t.Withdrawn, Refused: t.Refused,
 		Assignees: taskAssignees{append([]string{}, t.Assignees.Users...), append([]string{}, t.Assignees.Groups...), append([]string{}, t.Assignees.Exclude...)},
 	}
 	if t.ClaimedBy != (service.Actor{}) {

@@ -192,6 +192,25 @@ func (w *responder) mayAct(t *store.HumanTask) error {
 	return nil
 }
 
+// refusal is the code with which an answer of the responder would be refused now; empty: it may answer. It needs no
+// resolveExcluded: a person is compared itself, and a key that stands for none may answer no task that excludes people.
+func (w *responder) refusal(p *Principal, workflow chargehand.WorkflowID, namespace string, t *store.HumanTask) chargehand.Code {
+	var refused *chargehand.Error
+	switch t.Status {
+	case store.TaskAnswered:
+		return chargehand.CodeAnswerConflict
+	case store.TaskWithdrawn:
+		return chargehand.CodeTaskWithdrawn
+	}
+	if errors.As(p.mayOn(ScopeTasksRespond, workflow, namespace), &refused) || errors.As(w.mayAct(t), &refused) {
+		return refused.Code
+	}
+	if t.Status == store.TaskClaimed && t.Claimant != w.actor {
+		return chargehand.CodeClaimedByOther
+	}
+	return ""
+}
+
 // resolveExcluded adds the ids of the users whose e-mail addresses a task excludes: the person behind a key is known
 // by id.
 func (s *Service) resolveExcluded(r *store.Reader, t *store.HumanTask) error {

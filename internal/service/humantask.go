@@ -51,6 +51,8 @@ type HumanTask struct {
 	ItemID      string
 	Withdrawn   string // why; empty: it is not
 	Step        int64  // counts its changes
+	// Refused is the code with which an answer of the principal would be refused now; empty: it may answer.
+	Refused chargehand.Code
 
 	Full *FullTask // nil in lists
 }
@@ -190,10 +192,17 @@ func common(a, b []int64) []int64 {
 	return list
 }
 
+// The assignees that are no person: the principal, and its groups where it is not assigned itself. No e-mail address or
+// id reads like them.
+const (
+	assigneeMe       = "me"
+	assigneeMyGroups = "my-groups"
+)
+
 // ListHumanTasks is a query for human tasks.
 type ListHumanTasks struct {
 	Statuses   []store.TaskStatus // none: open and claimed
-	Assignee   string             // me, an e-mail address or the id of a user; empty: any
+	Assignee   string             // me, my-groups, an e-mail address or the id of a user; empty: any
 	Group      string
 	Unassigned bool
 	AnsweredBy string // me; empty: any
@@ -228,7 +237,7 @@ func (s *Service) ListHumanTasks(ctx context.Context, p *Principal, q ListHumanT
 		if last != nil {
 			page.Cursor = taskCursor(f.Sort, last)
 		}
-		page.Data, err = s.shownTasks(r, rows)
+		page.Data, err = s.shownTasks(r, p, &v.who, rows)
 		return err
 	})
 	return page, err
@@ -307,8 +316,14 @@ func (s *Service) taskFilter(r *store.Reader, p *Principal, v *taskView, q *List
 		asked bool
 		list  func() ([]store.TaskCandidate, error)
 	}{
-		{q.Assignee == "me", func() ([]store.TaskCandidate, error) { return v.who.own(), nil }},
-		{q.Assignee != "" && q.Assignee != "me", func() ([]store.TaskCandidate, error) { return assigneeLists(r, p, q.Assignee) }},
+		{q.Assignee == assigneeMe, func() ([]store.TaskCandidate, error) { return v.who.own(), nil }},
+		{q.Assignee == assigneeMyGroups, func() ([]store.TaskCandidate, error) {
+			f.Without = v.who.own()
+			return v.who.ofGroups(), nil
+		}},
+		{q.Assignee != "" && q.Assignee != assigneeMe && q.Assignee != assigneeMyGroups, func() ([]store.TaskCandidate, error) {
+			return assigneeLists(r, p, q.Assignee)
+		}},
 		{q.Group != "", func() ([]store.TaskCandidate, error) {
 			return []store.TaskCandidate{{Kind: store.CandidateGroup, Name: person.Key(q.Group)}}, nil
 		}},
@@ -398,19 +413,19 @@ func taskKey(c Cursor) store.TaskKey {
 	return store.TaskKey{Value: c.Milli, No: int64(binary.BigEndian.Uint64(c.ID[8:]) & math.MaxInt64)}
 }
 
-// shownTasks are rows as lists show them.
-func (s *Service) shownTasks(r *store.Reader, rows []store.HumanTask) ([]HumanTask, error) {
+// shownTasks are rows as lists show them to a principal.
+func (s *Service) shownTasks(r *store.Reader, p *Principal, who *responder, rows []store.HumanTask) ([]HumanTask, error) {
 	list := make([]HumanTask, len(rows))
 	for i := range rows {
 		var err error
-		if list[i], err = s.shownTask(r, &rows[i]); err != nil {
+		if list[i], err = s.shownTask(r, p, who, &rows[i]); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-func (s *Service) shownTask(r *store.Reader, row *store.HumanTask) (t HumanTask, err error) {
+func (s *Service) shownTask(r *store.Reader, p *Principal, who *responder, row *store.HumanTask) (t HumanTask, err error) {
 	t = HumanTask{
 		ID: row.ID, Environment: row.Environment, Status: taskStatuses[row.Status], Title: row.Title, Assignees: row.Assignees, Priority: row.Priority,
 		CreatedAt: atMs(row.CreatedMs), EndedAt: atMs(row.EndedMs), Reference: row.Reference, Iterations: row.Iterations, Seq: row.Seq, Step: row.Step,
@@ -433,6 +448,8 @@ func (s *Service) shownTask(r *store.Reader, row *store.HumanTask) (t HumanTask,
 	if t.Batch, err = s.names.batch(r, row.Batch); err != nil {
 		return t, err
 	}
+	namespace, _, _ := strings.Cut(t.Name, "/")
+	t.Refused = who.refusal(p, t.Workflow, namespace, row)
 	t.Execution, t.ItemID, err = r.ExecutionName(row.Execution)
 	return t, err
 }
@@ -440,15 +457,16 @@ func (s *Service) shownTask(r *store.Reader, row *store.HumanTask) (t HumanTask,
 // GetHumanTask returns a task that the principal sees. Codes: human_task_not_found, insufficient_scope.
 func (s *Service) GetHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID) (t HumanTask, err error) {
 	var row store.HumanTask
+	var who responder
 	var comments []store.HumanComment
 	err = s.view(ctx, func(r *store.Reader) error {
-		if row, _, err = s.seenTask(r, p, id); err != nil {
+		if row, who, err = s.seenTask(r, p, id); err != nil {
 			return err
 		}
 		if comments, err = r.HumanComments(row.No, MaxTaskComments); err != nil {
 			return err
 		}
-		t, err = s.shownTask(r, &row)
+		t, err = s.shownTask(r, p, &who, &row)
 		return err
 	})
 	if err != nil {
@@ -533,7 +551,7 @@ type TaskCount struct {
 // TaskCounts are the numbers of open and claimed tasks that the principal sees.
 type TaskCounts struct {
 	Mine       TaskCount // assigned to it, or claimed by it
-	Groups     TaskCount // of its groups
+	Groups     TaskCount // of its groups, and not counted in Mine
 	Unassigned TaskCount
 	Overdue    TaskCount
 	All        TaskCount
@@ -552,7 +570,7 @@ func (s *Service) CountHumanTasks(ctx context.Context, p *Principal) (c TaskCoun
 			change func(f *store.TaskFilter)
 		}{
 			{&c.Mine, func(f *store.TaskFilter) { f.Candidates = append([]store.TaskCandidate{}, v.who.own()...) }},
-			{&c.Groups, func(f *store.TaskFilter) { f.Candidates = v.who.ofGroups() }},
+			{&c.Groups, func(f *store.TaskFilter) { f.Candidates, f.Without = v.who.ofGroups(), v.who.own() }},
 			{&c.Unassigned, func(f *store.TaskFilter) { f.Candidates = []store.TaskCandidate{{Kind: store.CandidateAnybody}} }},
 			{&c.Overdue, func(f *store.TaskFilter) { f.DueBeforeMs = s.nowMs() }},
 			{&c.All, func(*store.TaskFilter) {}},

@@ -80,6 +80,18 @@ func (fx *humanFixture) titles(p *Principal, q ListHumanTasks) (titles []string)
 	}
 }
 
+// join makes a group with one member.
+func (fx *humanFixture) join(name string, m store.Member) {
+	fx.t.Helper()
+	g := store.Group{ID: newID[chargehand.GroupID](fx.nowMs()), Account: fx.account.No, Name: name, NameKey: strings.ToLower(name), CreatedMs: fx.nowMs()}
+	err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error {
+		return errors.Join(tx.InsertGroup(&g), tx.JoinGroup(&g, m.Person.No))
+	})
+	if err != nil {
+		fx.t.Fatal(err)
+	}
+}
+
 func people(users, groups, exclude []any) map[string]any {
 	return map[string]any{"users": users, "groups": groups, "exclude": exclude}
 }
@@ -147,13 +159,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	ada := fx.member("ada", store.Grant{Role: "operator"})
 	bob := fx.member("bob", store.Grant{Role: "participant"})
 	asAda, asBob := fx.session(fx.signIn(ada), chargehand.Live), fx.session(fx.signIn(bob), chargehand.Live)
-	g := store.Group{ID: newID[chargehand.GroupID](fx.nowMs()), Account: fx.account.No, Name: "Finance", NameKey: "finance", CreatedMs: fx.nowMs()}
-	err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
-		return errors.Join(tx.InsertGroup(&g), tx.JoinGroup(&g, bob.Person.No))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fx.join("Finance", bob)
 	personal := *asAda // a personal key of ada
 	personal.Session, personal.SessionNo, personal.Key, personal.KeyNo = chargehand.SessionID{}, 0, newID[chargehand.KeyID](fx.nowMs()), 77
 	bot := fx.p
@@ -233,6 +239,8 @@ func TestWhoMayAnswer(t *testing.T) {
 			body := map[string]any{}
 			if c.behalf != "" {
 				body["on_behalf_of"] = c.behalf
+			} else if shown, err := fx.GetHumanTask(t.Context(), c.who, id); c.want != chargehand.CodeHumanTaskNotFound && (err != nil || shown.Refused != c.want) {
+				t.Errorf("read as refused for %q, want %q (%v)", shown.Refused, c.want, err)
 			}
 			err := fx.answer(c.who, id, body)
 			if c.want != "" {
@@ -263,6 +271,13 @@ func TestClaimsOfHumanTasks(t *testing.T) {
 	}
 	if err := errors.Join(claim(ada, false), claim(ada, false)); err != nil {
 		t.Fatal(err)
+	}
+	for p, want := range map[*Principal]chargehand.Code{ada: "", bob: chargehand.CodeClaimedByOther, fx.as("vera", "viewer"): chargehand.CodeInsufficientScope} {
+		shown, err := fx.GetHumanTask(t.Context(), p, id)
+		page, listed := fx.ListHumanTasks(t.Context(), p, ListHumanTasks{Limit: 1})
+		if err != nil || listed != nil || shown.Refused != want || page.Data[0].Refused != want {
+			t.Errorf("refused for %q, want %q (%v, %v)", shown.Refused, want, err, listed)
+		}
 	}
 	wantCode(t, claim(bob, false), chargehand.CodeClaimedByOther)
 	wantCode(t, claim(bob, true), chargehand.CodeInsufficientScope)
@@ -348,6 +363,47 @@ func TestListsOfHumanTasks(t *testing.T) {
 	want = TaskCounts{Unassigned: TaskCount{Count: 2}, Overdue: TaskCount{Count: 1}, All: TaskCount{Count: 4}}
 	if err != nil || counts != want {
 		t.Errorf("counts %+v, want %+v (%v)", counts, want, err)
+	}
+}
+
+// A task that is of a person's group and of the person itself is in one of the two lists, and is counted once.
+func TestTasksOfMyGroups(t *testing.T) {
+	fx := newHumanFixture(t)
+	ada := fx.member("ada", store.Grant{Role: "operator"})
+	fx.join("Finance", ada)
+	fx.join("Sales", ada)
+	p := fx.session(fx.signIn(ada), chargehand.Live)
+	fx.open(map[string]any{"title": "of both groups", "assignees": people(nil, []any{"finance", "SALES"}, nil), "due": "PT1H"})
+	fx.open(map[string]any{"title": "of a group", "assignees": people([]any{"bob@example.org"}, []any{"Sales"}, nil), "due": "PT2H"})
+	fx.open(map[string]any{"title": "mine too", "assignees": people([]any{"Ada@example.org"}, []any{"Finance"}, nil), "due": "PT3H"})
+	fx.open(map[string]any{"title": "mine by id", "assignees": people([]any{ada.Person.ID.String()}, []any{"Finance"}, nil), "due": "PT4H"})
+	claimed := fx.open(map[string]any{"title": "claimed", "assignees": people(nil, []any{"Finance"}, nil), "due": "PT5H"})
+	fx.open(map[string]any{"title": "of another group", "assignees": people(nil, []any{"Legal"}, nil)})
+	fx.open(map[string]any{"title": "free"})
+	if _, err := fx.ClaimHumanTask(t.Context(), p, claimed, nil); err != nil {
+		t.Fatal(err)
+	}
+	for assignee, want := range map[string][]string{
+		"me":        {"mine too", "mine by id", "claimed"},
+		"my-groups": {"of both groups", "of a group"},
+	} {
+		if got := fx.titles(p, ListHumanTasks{Assignee: assignee}); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", assignee, got, want)
+		}
+	}
+	counts, err := fx.CountHumanTasks(t.Context(), p)
+	want := TaskCounts{Mine: TaskCount{Count: 3}, Groups: TaskCount{Count: 2}, Unassigned: TaskCount{Count: 1}, All: TaskCount{Count: 7}}
+	if err != nil || counts != want {
+		t.Errorf("counts %+v, want %+v (%v)", counts, want, err)
+	}
+	if got := fx.titles(fx.p, ListHumanTasks{Assignee: "my-groups"}); got != nil {
+		t.Errorf("a key has no groups: %q", got)
+	}
+	if shown, err := fx.ReleaseHumanTask(t.Context(), p, claimed, nil); err != nil || shown.Status != "open" {
+		t.Fatal(err)
+	}
+	if got, want := fx.titles(p, ListHumanTasks{Assignee: "my-groups"}), []string{"of both groups", "of a group", "claimed"}; !slices.Equal(got, want) {
+		t.Errorf("after the release: %q, want %q", got, want)
 	}
 }
 

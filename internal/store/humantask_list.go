@@ -31,6 +31,7 @@ type TaskFilter struct {
 	DueBeforeMs int64 // of those that are due; they are sorted by SortDue only
 	// Candidates: those that are in the list of one of them; nil: all. Only open and claimed tasks are in lists.
 	Candidates []TaskCandidate
+	Without    []TaskCandidate // of Candidates, those that are in the list of none of these
 	Sort       TaskSort
 	After      TaskKey
 	Limit      int
@@ -261,10 +262,14 @@ func (q *taskQuery) candidate(f *TaskFilter, c TaskCandidate) {
 	if f.DueBeforeMs != 0 {
 		q.add("c.due_ms < " + q.arg(f.DueBeforeMs))
 	}
+	for _, other := range f.Without {
+		q.add("NOT EXISTS (SELECT 1 FROM human_candidate o WHERE o.task = c.task AND o.kind = " + q.arg(int64(other.Kind)) +
+			" AND o.name = " + q.arg(other.Name) + ")")
+	}
 }
 
 // CountHumanTasks counts the open and claimed tasks of an account and environment, up to limit. Of the filter, it
-// heeds Candidates, Workflows, Others and DueBeforeMs.
+// heeds Candidates, Without, Workflows, Others and DueBeforeMs.
 func (r *Reader) CountHumanTasks(f TaskFilter, limit int) (int64, error) {
 	if f.Workflows != nil && len(f.Workflows) == 0 || f.Candidates != nil && len(f.Candidates) == 0 {
 		return 0, nil

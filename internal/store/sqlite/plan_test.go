@@ -198,9 +198,9 @@ func TestPlansOfHotQueries(t *testing.T) {
 		f.Account, f.Limit = 1, 10
 		return query{func(r *store.Reader) error { _, err := r.ListAudit(f); return err }, []string{"SEARCH audit USING INDEX " + index}}
 	}
-	tasks := func(f store.TaskFilter, want string) query {
+	tasks := func(f store.TaskFilter, want ...string) query {
 		f.Account, f.Environment, f.Limit = 1, 1, 10
-		return query{func(r *store.Reader) error { _, err := r.HumanTasks(f); return err }, []string{want}}
+		return query{func(r *store.Reader) error { _, err := r.HumanTasks(f); return err }, want}
 	}
 	user := []store.TaskCandidate{{Kind: store.CandidateUser, Name: "a@example.com"}}
 	cases := map[string]query{
@@ -216,6 +216,9 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH h USING INDEX human_task_ended (account=? AND environment=?)"),
 		"tasks of a user": tasks(store.TaskFilter{Candidates: user, After: store.TaskKey{Value: 5, No: 5}},
 			"SEARCH c USING COVERING INDEX human_candidate_due (account=? AND environment=? AND kind=? AND name=? AND (due_ms,task)>(?,?))"),
+		"tasks of a user without those of another": tasks(store.TaskFilter{Candidates: user, Without: user},
+			"SEARCH c USING COVERING INDEX human_candidate_due (account=? AND environment=? AND kind=? AND name=?)",
+			"SEARCH o USING PRIMARY KEY (task=? AND kind=? AND name=?)"),
 		"tasks of a user by priority": tasks(store.TaskFilter{Candidates: user, Sort: store.SortPriority, After: store.TaskKey{Value: 5, No: 5}},
 			"SEARCH c USING COVERING INDEX human_candidate_priority (account=? AND environment=? AND kind=? AND name=? AND priority<?)"),
 		"newest tasks of a user": tasks(store.TaskFilter{Candidates: user, Sort: store.SortCreated},

@@ -244,7 +244,10 @@ func taskLists(f *fixture) {
 			"all":         {func(*store.TaskFilter) {}, func(*store.HumanTask) bool { return true }},
 			"a user":      {func(t *store.TaskFilter) { t.Candidates = []store.TaskCandidate{user("a")} }, func(h *store.HumanTask) bool { return h.Command%2 == 1 }},
 			"a and group": {func(t *store.TaskFilter) { t.Candidates = []store.TaskCandidate{user("a"), team("g")} }, func(*store.HumanTask) bool { return true }},
-			"a workflow":  {func(t *store.TaskFilter) { t.Workflows = []int64{8, 99} }, func(h *store.HumanTask) bool { return h.Workflow == 8 }},
+			"the group without a": {func(t *store.TaskFilter) {
+				t.Candidates, t.Without = []store.TaskCandidate{team("g")}, []store.TaskCandidate{user("a"), user("none")}
+			}, func(h *store.HumanTask) bool { return h.Command%2 == 0 }},
+			"a workflow": {func(t *store.TaskFilter) { t.Workflows = []int64{8, 99} }, func(h *store.HumanTask) bool { return h.Workflow == 8 }},
 			"a workflow of a user": {func(t *store.TaskFilter) { t.Workflows, t.Candidates = []int64{8}, []store.TaskCandidate{team("g")} },
 				func(h *store.HumanTask) bool { return h.Workflow == 8 }},
 			"no workflow":  {func(t *store.TaskFilter) { t.Workflows = []int64{} }, func(*store.HumanTask) bool { return false }},
@@ -313,6 +316,9 @@ func taskCounts(f *fixture) {
 		h := f.humanTask(no, uint64(i+1))
 		h.Workflow, h.DueMs = int64(7+i%2), startMs+int64(i)
 		candidates := []store.TaskCandidate{user("a"), team("g"), team("h")}
+		if i%2 == 1 {
+			candidates[0] = user("b")
+		}
 		if i >= 8 {
 			candidates = anybody
 		}
@@ -328,6 +334,9 @@ func taskCounts(f *fixture) {
 		{store.TaskFilter{}, 4, 4},
 		{store.TaskFilter{Candidates: groups}, 100, 8},
 		{store.TaskFilter{Candidates: groups}, 5, 5},
+		{store.TaskFilter{Candidates: groups, Without: []store.TaskCandidate{user("b")}}, 100, 4},
+		{store.TaskFilter{Candidates: groups, Without: []store.TaskCandidate{user("b")}}, 3, 3},
+		{store.TaskFilter{Candidates: groups, Without: []store.TaskCandidate{user("b"), user("a")}}, 100, 0},
 		{store.TaskFilter{Candidates: anybody}, 100, 2},
 		{store.TaskFilter{Candidates: []store.TaskCandidate{}}, 100, 0},
 		{store.TaskFilter{Candidates: groups, Workflows: []int64{7}}, 100, 4},
