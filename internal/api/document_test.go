@@ -265,8 +265,13 @@ var samples = map[string][]request{
 		{method: "POST", path: pathT + "/answer", body: `{"outcome":"approve","data":{"total":5},"comment":"ok","files":[],"on_behalf_of":"ada@example.org"}`},
 		{method: "POST", path: pathT + "/answer", body: `{"outcome":"approve"}`, header: map[string]string{"Idempotency-Key": "k"}},
 	},
-	"commentHumanTask": {{method: "POST", path: pathT + "/comments", body: `{"text":"hello"}`}},
-	"listFailures":     {{path: "/api/v1/executions/failures?limit=1"}, {path: "/api/v1/executions/failures?workflow=shop/order&label=team:blue&error_code=timeout&cause=batch"}},
+	"commentHumanTask":  {{method: "POST", path: pathT + "/comments", body: `{"text":"hello"}`}},
+	"getHumanTaskDraft": {{path: pathT + "/draft"}},
+	"putHumanTaskDraft": {
+		{method: "PUT", path: pathT + "/draft", body: `{"outcome":"approve","data":{"total":"5 or 6"},"comment":"to do","files":["` + exampleFileID + `"]}`},
+		{method: "PUT", path: pathT + "/draft", body: `{}`},
+	},
+	"listFailures": {{path: "/api/v1/executions/failures?limit=1"}, {path: "/api/v1/executions/failures?workflow=shop/order&label=team:blue&error_code=timeout&cause=batch"}},
 	"getOverview": {
 		{path: "/api/v1/overview"},
 		{path: "/api/v1/overview?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z&step=6h&workflow_id=0197a5c4-1111-7000-8000-000000000001"},

@@ -73,6 +73,18 @@ func (f *fake) AnswerHumanTask(context.Context, *service.Principal, service.Answ
 	return orReplayed(f, fixtureTask())
 }
 
+func fixtureDraft() service.TaskDraft {
+	return service.TaskDraft{Outcome: "approve", Data: map[string]any{"total": "5 or 6"}, Comment: "to do", Files: []string{exampleFileID}, UpdatedAt: moment0}
+}
+
+func (f *fake) HumanTaskDraft(context.Context, *service.Principal, chargehand.HumanTaskID) (service.TaskDraft, error) {
+	return or(f, fixtureDraft())
+}
+
+func (f *fake) PutHumanTaskDraft(context.Context, *service.Principal, chargehand.HumanTaskID, value.Value) (service.TaskDraft, error) {
+	return or(f, fixtureDraft())
+}
+
 func (f *fake) CommentHumanTask(context.Context, *service.Principal, chargehand.HumanTaskID, value.Value, *service.Idempotency) (service.HumanTask, bool, error) {
 	return orReplayed(f, fixtureTask())
 }

@@ -498,12 +498,18 @@ func driveHumanTasks(t *testing.T, i *installation) {
 	do("claimHumanTask", "POST", one+"/claim", "{}", 200)
 	do("releaseHumanTask", "POST", one+"/release", "{}", 200)
 	do("commentHumanTask", "POST", one+"/comments", `{"text":"Which total?"}`, 201)
+	do("putHumanTaskDraft", "PUT", one+"/draft", `{"outcome":"approve","data":{"total":"much"}}`, 200)
 	do("reassignHumanTask", "POST", one+"/reassign", `{"users":["ada@example.org"]}`, 200)
+	do("putHumanTaskDraft", "PUT", one+"/draft", `{"outcome":"approve"}`, 403, "not_assigned")
+	if x := do("getHumanTaskDraft", "GET", one+"/draft", "", 200); x.AnswerJSON["outcome"] != "approve" {
+		t.Errorf("draft: %s", x.AnswerBody)
+	}
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":1}}`, 403, "not_assigned")
 	do("reassignHumanTask", "POST", one+"/reassign", `{"users":[]}`, 200)
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":"much"}}`, 422, "answer_invalid")
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":1}}`, 200)
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"reject","data":{"total":1}}`, 409, "answer_conflict")
+	do("putHumanTaskDraft", "PUT", one+"/draft", `{"outcome":"approve"}`, 409, "state_conflict")
 	if x := do("getHumanTask", "GET", one, "", 200); x.AnswerJSON["status"] != "answered" {
 		t.Errorf("answered: %s", x.AnswerBody)
 	}

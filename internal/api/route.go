@@ -104,6 +104,7 @@ func endpoints() []endpoint {
 		operationEndpoints(),
 		streamEndpoints(),
 		humanTaskEndpoints(),
+		humanDraftEndpoints(),
 		fileEndpoints(),
 		keyEndpoints(),
 		meEndpoints(),

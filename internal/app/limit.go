@@ -74,6 +74,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "human_task_bytes", Value: human.MaxBytes, Description: "What a human task asks, as JSON."},
 		{Name: "human_task_assignees", Value: human.MaxAssignees, Description: "Users and groups that a human task names, those that it excludes included."},
 		{Name: "human_task_answer_bytes", Value: human.MaxAnswerBytes, Description: "Data of an answer to a human task, as JSON."},
+		{Name: "human_task_draft_bytes", Value: human.MaxDraftBytes, Description: "Draft of an answer to a human task, as JSON."},
 		{Name: "human_task_comment_bytes", Value: human.MaxComment, Description: "One comment on a human task, and the remark of an answer."},
 		{Name: "human_task_comments", Value: service.MaxTaskComments, Description: "Comments on one human task."},
 		{Name: "human_task_reminders", Value: human.MaxRemind, Description: "Reminders of one human task."},

@@ -79,6 +79,8 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/human-tasks/T/release", "tasks:respond", "{}"},
 	{"POST", "/human-tasks/T/answer", "tasks:respond", `{"outcome":"o"}`},
 	{"POST", "/human-tasks/T/comments", "tasks:respond", `{"text":"t"}`},
+	{"GET", "/human-tasks/T/draft", "tasks:respond", ""},
+	{"PUT", "/human-tasks/T/draft", "tasks:respond", `{}`},
 	{"POST", "/human-tasks/T/reassign", "executions:manage", `{"users":[]}`},
 }
 

@@ -8,6 +8,7 @@ import (
 const (
 	MaxAnswerBytes = 256 << 10 // data, as JSON
 	MaxComment     = 16 << 10  // bytes
+	MaxDraftBytes  = 64 << 10  // all of it, as JSON
 )
 
 // Answer is what a person has answered. It is stored with the task, and its Output is that of the workflow's task.

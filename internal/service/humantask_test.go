@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -405,6 +406,77 @@ func TestTasksOfMyGroups(t *testing.T) {
 	if got, want := fx.titles(p, ListHumanTasks{Assignee: "my-groups"}), []string{"of both groups", "of a group", "claimed"}; !slices.Equal(got, want) {
 		t.Errorf("after the release: %q, want %q", got, want)
 	}
+}
+
+// Everybody who may answer has a draft of their own, until the task ends.
+func TestDraftsOfAnswers(t *testing.T) {
+	fx := newHumanFixture(t)
+	ada, bob, vera := fx.as("ada", "participant"), fx.as("bob", "operator"), fx.as("vera", "viewer")
+	id := fx.open(map[string]any{"assignees": people([]any{"ada@example.org", "bob@example.org"}, nil, nil)})
+	put := func(p *Principal, body map[string]any) (TaskDraft, error) {
+		return fx.PutHumanTaskDraft(t.Context(), p, id, body)
+	}
+	want := func(p *Principal, want TaskDraft) {
+		t.Helper()
+		if got, err := fx.HumanTaskDraft(t.Context(), p, id); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("draft %+v, want %+v (%v)", got, want, err)
+		}
+	}
+	want(ada, TaskDraft{})
+	before, err := fx.GetHumanTask(t.Context(), ada, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := TaskDraft{Outcome: "no such", Data: map[string]any{"total": "12."}, Comment: "to do", Files: []string{"no file"}, UpdatedAt: fx.now()}
+	got, err := put(ada, map[string]any{"outcome": "no such", "data": map[string]any{"total": "12."}, "comment": "to do", "files": []any{"no file"}})
+	if err != nil || !reflect.DeepEqual(got, mine) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	want(ada, mine)
+	want(bob, TaskDraft{})
+	if _, err := fx.ClaimHumanTask(t.Context(), ada, id, nil); err != nil {
+		t.Fatal(err)
+	}
+	fx.pass(time.Minute)
+	his := TaskDraft{Comment: "mine", Files: []string{}, UpdatedAt: fx.now()}
+	if got, err := put(bob, map[string]any{"comment": "mine", "files": []any{}}); err != nil || !reflect.DeepEqual(got, his) {
+		t.Errorf("a draft while another one has claimed the task: %+v, %v", got, err)
+	}
+	want(bob, his)
+	if _, err := fx.ReleaseHumanTask(t.Context(), ada, id, nil); err != nil {
+		t.Fatal(err)
+	}
+	after, err := fx.GetHumanTask(t.Context(), ada, id)
+	if err != nil || after.Step != before.Step+2 { // the claim and the release
+		t.Errorf("drafts change the task: %d, before %d (%v)", after.Step, before.Step, err)
+	}
+	if got, err := put(bob, map[string]any{}); err != nil || !reflect.DeepEqual(got, TaskDraft{}) {
+		t.Errorf("deleted: %+v, %v", got, err)
+	}
+	want(bob, TaskDraft{})
+
+	_, err = put(ada, map[string]any{"comment": strings.Repeat("x", 17<<10)})
+	wantCode(t, err, chargehand.CodeInvalidBody)
+	_, err = put(ada, map[string]any{"data": strings.Repeat("x", 64<<10)})
+	wantCode(t, err, chargehand.CodePayloadTooLarge)
+	_, err = put(ada, map[string]any{"datum": 1})
+	wantCode(t, err, chargehand.CodeUnknownField)
+	_, err = put(fx.p, map[string]any{"data": 1})
+	wantCode(t, err, chargehand.CodeNotAssigned)
+	_, err = put(vera, map[string]any{"data": 1})
+	wantCode(t, err, chargehand.CodeInsufficientScope)
+	_, err = fx.HumanTaskDraft(t.Context(), vera, id)
+	wantCode(t, err, chargehand.CodeInsufficientScope)
+	_, err = fx.HumanTaskDraft(t.Context(), fx.test, id)
+	wantCode(t, err, chargehand.CodeHumanTaskNotFound)
+	want(ada, mine)
+
+	if err := fx.answer(bob, id, map[string]any{}); err != nil {
+		t.Fatal(err)
+	}
+	want(ada, TaskDraft{})
+	_, err = put(ada, map[string]any{"data": 1})
+	wantCode(t, err, chargehand.CodeStateConflict)
 }
 
 // Of many who answer at once one wins, and the others learn that.

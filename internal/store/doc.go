@@ -52,6 +52,7 @@
 //	              QueuedAtLeast WorkflowActivity Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf
 //	              ScanUnfinished CancelledBatches
 //	human task    HumanTaskByID HumanTaskOf OpenTasksOf HumanTasks CountHumanTasks HumanComments CountHumanComments
+//	              HumanDraft
 //	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	log           LogEnd LogSegments LogTasks
@@ -89,6 +90,7 @@
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              ReportState ReportWaits LockExecution LockItems
 //	human task    OpenTask ClaimTask ReleaseTask ReassignTask AnswerTask WithdrawTask UseAnswer InsertHumanComment
+//	              PutHumanDraft DeleteHumanDraft
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
 //	              PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint

@@ -182,6 +182,9 @@ func (t *Tx) taskEnded(task int64, how FactKind, endedMs int64) error {
 	if err := t.c.Send("delete times of a human task", `DELETE FROM human_time WHERE task = ?1`, task); err != nil {
 		return err
 	}
+	if err := t.c.Send("delete drafts", `DELETE FROM human_draft WHERE task = ?1`, task); err != nil {
+		return err
+	}
 	return t.noteTask(task, how, endedMs)
 }
 

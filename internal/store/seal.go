@@ -71,6 +71,7 @@ const (
 	kindTaskRequest = "request of a human task"
 	kindTaskAnswer  = "answer of a human task"
 	kindTaskComment = "comment on a human task"
+	kindTaskDraft   = "draft of an answer to a human task"
 )
 
 // sealing is how a store seals: with what, and whether new columns are.

@@ -104,6 +104,7 @@ var clearColumns = []clearColumn{
 	{kindTaskRequest, "request", "human_task", "id", byTask},
 	{kindTaskAnswer, "answer", "human_task", "id", byTask},
 	{kindTaskComment, "text", "human_comment", "id", byComment},
+	{kindTaskDraft, "d.data", "human_draft d JOIN human_task h ON h.no = d.task", "h.id", byTask},
 	{kindDefinition, "source", "definition", "digest", byDigest},
 	{kindResources, "resources", "definition", "digest", byDigest},
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -20,6 +21,7 @@ var humanTaskTests = map[string]func(*fixture){
 	"lists in every order":         taskLists,
 	"counts":                       taskCounts,
 	"comments":                     taskComments,
+	"drafts":                       taskDrafts,
 }
 
 type taskKind = chargehand.HumanTaskID
@@ -353,6 +355,50 @@ func taskCounts(f *fixture) {
 				f.Errorf("count %d is %d, want %d", i, got, c.want)
 			}
 			return err
+		})
+	}
+}
+
+func taskDrafts(f *fixture) {
+	no := f.inserted()
+	answered, withdrawn, ended := f.open(f.humanTask(no, 1)), f.open(f.humanTask(no, 2)), f.open(f.humanTask(no, 3))
+	draft := func(h store.HumanTask, author int64) (d store.HumanDraft, err error) {
+		f.view(func(r *store.Reader) error {
+			d, err = r.HumanDraft(h.No, author)
+			return nil
+		})
+		return d, err
+	}
+	for _, h := range []store.HumanTask{answered, withdrawn, ended} {
+		for i, d := range []store.HumanDraft{
+			{Task: h.No, Author: -4, Data: []byte(`{"a":1}`), UpdatedMs: startMs},
+			{Task: h.No, Author: -4, Data: []byte(`{"a":2}`), UpdatedMs: startMs + 1},
+			{Task: h.No, Author: -5, Data: []byte(`{}`), UpdatedMs: startMs},
+			{Task: h.No, Author: 5, Data: []byte(`{"key":1}`), UpdatedMs: startMs},
+		} {
+			f.update(func(tx *store.Tx) error { return tx.PutHumanDraft(&d) })
+			if got, err := draft(h, d.Author); err != nil || !reflect.DeepEqual(got, d) {
+				f.Errorf("draft %d: %+v, %v", i, got, err)
+			}
+		}
+		f.update(func(tx *store.Tx) error { return tx.DeleteHumanDraft(h.No, -5) })
+		if _, err := draft(h, -5); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("deleted: %v", err)
+		}
+	}
+	f.update(func(tx *store.Tx) error { return tx.ReassignTask(&withdrawn, store.TaskAssignees{}, anybody) })
+	if d, err := draft(withdrawn, -4); err != nil || string(d.Data) != `{"a":2}` {
+		f.Errorf("after a reassignment: %+v, %v", d, err)
+	}
+	f.update(func(tx *store.Tx) error { return tx.AnswerTask(&answered, -4, inline("1"), startMs+7, false) })
+	f.update(func(tx *store.Tx) error { _, err := tx.WithdrawTask(no, 2, 3, startMs+4); return err })
+	f.update(func(tx *store.Tx) error { _, err := finish(tx, no, startMs+9, "1"); return err })
+	for _, h := range []store.HumanTask{answered, withdrawn, ended} {
+		if d, err := draft(h, -4); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("after the end: %+v, %v", d, err)
+		}
+		f.refused(store.ErrConflict, func(tx *store.Tx) error {
+			return tx.PutHumanDraft(&store.HumanDraft{Task: h.No, Author: -4, Data: []byte(`{}`), UpdatedMs: startMs})
 		})
 	}
 }

@@ -240,6 +240,7 @@ var invariants = map[string]string{
 	"mails that are not counted":          `SELECT COUNT(*) FROM task_mail m WHERE NOT EXISTS (SELECT 1 FROM task_mail_rate r WHERE r.workflow = m.workflow AND r.environment = m.environment)`,
 	"rates of mail that are not true":     `SELECT COUNT(*) FROM task_mail_rate r WHERE waiting <> (SELECT COUNT(*) FROM task_mail m WHERE m.workflow = r.workflow AND m.environment = r.environment)`,
 	"comments on no human task":           `SELECT COUNT(*) FROM human_comment c WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = c.task)`,
+	"drafts of no open task":              `SELECT COUNT(*) FROM human_draft d WHERE NOT EXISTS (SELECT 1 FROM human_task h WHERE h.no = d.task AND h.ended_ms = 0)`,
 	"uses of no file":                     `SELECT COUNT(*) FROM file_use u WHERE NOT EXISTS (SELECT 1 FROM file f WHERE f.no = u.file)`,
 	"batches whose counts are not true":   `SELECT COUNT(*) FROM batch b WHERE finished <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 4) OR failed <> (SELECT COUNT(*) FROM execution WHERE batch = b.no AND status = 5)`,
 	"batches final before or after time":  `SELECT COUNT(*) FROM batch WHERE (status >= 3) <> (finished + failed = total) OR (status >= 3) <> (finished_ms > 0)`,

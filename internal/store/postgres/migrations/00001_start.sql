@@ -727,6 +727,15 @@ CREATE TABLE human_comment (
 -- HumanComments, CountHumanComments.
 CREATE INDEX human_comment_task ON human_comment (task, no);
 
+-- A row is an answer to a human task that its author is still writing.
+CREATE TABLE human_draft (
+    task       BIGINT NOT NULL,
+    author     BIGINT NOT NULL, -- as started_by in execution
+    updated_ms BIGINT NOT NULL,
+    data       BYTEA NOT NULL,  -- JSON
+    PRIMARY KEY (task, author)
+);
+
 -- Facts --------------------------------------------------------------------------------------------------------------
 
 -- A row says that something has happened, for readers that report it later. It is written with the change that it tells

@@ -718,6 +718,15 @@ CREATE TABLE human_comment (
 -- HumanComments, CountHumanComments.
 CREATE INDEX human_comment_task ON human_comment (task, no);
 
+-- A row is an answer to a human task that its author is still writing.
+CREATE TABLE human_draft (
+    task       INTEGER NOT NULL,
+    author     INTEGER NOT NULL, -- as started_by in execution
+    data       BLOB NOT NULL,    -- JSON
+    updated_ms INTEGER NOT NULL,
+    PRIMARY KEY (task, author)
+) STRICT;
+
 -- Facts --------------------------------------------------------------------------------------------------------------
 
 -- A row says that something has happened, for readers that report it later. It is written with the change that it tells

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/human"
+	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// TaskDraft is an answer that a person, or a key that stands for none, is still writing. Only its author sees it, and
+// nothing in it is held to the task before it is given as an answer.
+type TaskDraft struct {
+	Outcome   string
+	Data      value.Value // nil: none
+	Comment   string
+	Files     []string
+	UpdatedAt time.Time // zero: there is no draft
+}
+
+// HumanTaskDraft reads the principal's draft for a task; one without an UpdatedAt says that there is none, as after the
+// end of the task. Codes: human_task_not_found, insufficient_scope.
+func (s *Service) HumanTaskDraft(ctx context.Context, p *Principal, id chargehand.HumanTaskID) (d TaskDraft, err error) {
+	err = s.view(ctx, func(r *store.Reader) error {
+		d = TaskDraft{}
+		task, who, err := s.taskWith(r, p, id, ScopeTasksRespond)
+		if err != nil {
+			return err
+		}
+		row, err := r.HumanDraft(task.No, who.actor)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		body, err := parseStored(row.Data)
+		if err != nil {
+			return err
+		}
+		d, err = readDraft(body)
+		d.UpdatedAt = atMs(row.UpdatedMs)
+		return err
+	})
+	return d, err
+}
+
+// PutHumanTaskDraft replaces the principal's draft for a task that has not ended, and that it may answer once nobody
+// else has claimed it. An empty body deletes it. Body: outcome, data, comment, files. Codes: human_task_not_found,
+// insufficient_scope, not_assigned, excluded, invalid_body, unknown_field, payload_too_large, state_conflict (the task
+// has ended).
+func (s *Service) PutHumanTaskDraft(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (d TaskDraft, err error) {
+	if d, err = readDraft(body); err != nil {
+		return d, err
+	}
+	text := value.Marshal(body)
+	if len(text) > human.MaxDraftBytes {
+		return d, chargehand.NewError(chargehand.CodePayloadTooLarge, "A draft must not be larger than "+strconv.Itoa(human.MaxDraftBytes)+" bytes.")
+	}
+	err = s.updateTask(ctx, p, id, ScopeTasksRespond, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
+		if err := who.mayAct(row); err != nil {
+			return err
+		}
+		if d.isEmpty() {
+			d.UpdatedAt = time.Time{}
+			return tx.DeleteHumanDraft(row.No, who.actor)
+		}
+		draft := store.HumanDraft{Task: row.No, Author: who.actor, Data: text, UpdatedMs: s.nowMs()}
+		d.UpdatedAt = atMs(draft.UpdatedMs)
+		return tx.PutHumanDraft(&draft)
+	})
+	return d, err
+}
+
+// readDraft reads the fields of a draft. Codes: invalid_body, unknown_field.
+func readDraft(body value.Value) (d TaskDraft, err error) {
+	f, err := openBody(body, "outcome", "data", "comment", "files")
+	if err != nil {
+		return d, err
+	}
+	d = TaskDraft{
+		Outcome: f.text("outcome", maxFieldText), Data: f.values["data"], Comment: f.text("comment", human.MaxComment), Files: f.texts("files", human.MaxFiles),
+	}
+	return d, f.err()
+}
+
+func (d *TaskDraft) isEmpty() bool {
+	return d.Outcome == "" && d.Data == nil && d.Comment == "" && len(d.Files) == 0
+}
