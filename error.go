@@ -103,6 +103,7 @@ const (
 	CodeAnswerInvalid        Code = "answer_invalid"
 	CodeItemsEmpty           Code = "items_empty"
 	CodeTooManyItems         Code = "too_many_items"
+	CodeTooManyTasks         Code = "too_many_tasks"
 	CodeItemIDsNotUnique     Code = "item_ids_not_unique"
 	CodeDefinitionInvalid    Code = "definition_invalid"
 	CodeExpressionInvalid    Code = "expression_invalid"

@@ -265,7 +265,13 @@ var samples = map[string][]request{
 		{method: "POST", path: pathT + "/answer", body: `{"outcome":"approve","data":{"total":5},"comment":"ok","files":[],"on_behalf_of":"ada@example.org"}`},
 		{method: "POST", path: pathT + "/answer", body: `{"outcome":"approve"}`, header: map[string]string{"Idempotency-Key": "k"}},
 	},
-	"commentHumanTask":  {{method: "POST", path: pathT + "/comments", body: `{"text":"hello"}`}},
+	"commentHumanTask": {{method: "POST", path: pathT + "/comments", body: `{"text":"hello"}`}},
+	"answerHumanTasks": {
+		{method: "POST", path: "/api/v1/human-tasks/answer", body: `{"ids":["0197a5c4-aaaa-7000-8000-00000000000a"],"outcome":"approve","data":{"total":5},"comment":"ok"}`},
+		{method: "POST", path: "/api/v1/human-tasks/answer", body: `{"filter":{"status":["open"],"assignee":"me","workflow_id":"0197a5c4-1111-7000-8000-000000000001","overdue":true,"q":"invoice"},"outcome":"approve"}`, header: map[string]string{"Idempotency-Key": "k"}},
+		{method: "POST", path: "/api/v1/human-tasks/answer", body: `{"filter":{"group":"Finance","batch_id":"0197a5c4-3333-7000-8000-000000000003","execution_id":"0197a5c4-2222-7000-8000-000000000002"},"outcome":"approve"}`},
+		{method: "POST", path: "/api/v1/human-tasks/answer", body: `{"filter":{"unassigned":true},"outcome":"approve"}`},
+	},
 	"getHumanTaskDraft": {{path: pathT + "/draft"}},
 	"putHumanTaskDraft": {
 		{method: "PUT", path: pathT + "/draft", body: `{"outcome":"approve","data":{"total":"5 or 6"},"comment":"to do","files":["` + exampleFileID + `"]}`},

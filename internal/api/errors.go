@@ -146,6 +146,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"A batch needs at least one item."},
 	chargehand.CodeTooManyItems: {http.StatusUnprocessableEntity, "The batch has too many items",
 		"The batch has more items than one request may carry. Send several batches."},
+	chargehand.CodeTooManyTasks: {http.StatusUnprocessableEntity, "The answer is for too many tasks",
+		"One request answers at most 1,000 human tasks. Nothing was answered. Name fewer, or narrow the filter."},
 	chargehand.CodeItemIDsNotUnique: {http.StatusUnprocessableEntity, "Two items have the same id",
 		"Every item id may be used once within a batch."},
 	chargehand.CodeDefinitionInvalid: {http.StatusUnprocessableEntity, "The definition is not valid",

@@ -48,6 +48,7 @@ type fake struct {
 	putSecret       func(name string, body value.Value) (*service.Secret, bool, error)
 	publishEvents   func(service.PublishEvents) (bool, error)
 	operated        func(service.StartOperation)
+	bulk            *service.ListHumanTasks // the filter of the last bulk answer
 }
 
 func (f *fake) AuthenticateSession(_ context.Context, token string, env chargehand.Environment) (*service.Principal, error) {

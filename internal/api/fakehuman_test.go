@@ -73,6 +73,11 @@ func (f *fake) AnswerHumanTask(context.Context, *service.Principal, service.Answ
 	return orReplayed(f, fixtureTask())
 }
 
+func (f *fake) AnswerHumanTasks(_ context.Context, _ *service.Principal, q service.AnswerHumanTasks) (service.BulkAnswers, bool, error) {
+	f.bulk = q.Filter
+	return orReplayed(f, service.BulkAnswers{Answered: 11, Failed: []service.FailedAnswer{{ID: taskID1, Code: chargehand.CodeClaimedByOther}}})
+}
+
 func fixtureDraft() service.TaskDraft {
 	return service.TaskDraft{Outcome: "approve", Data: map[string]any{"total": "5 or 6"}, Comment: "to do", Files: []string{exampleFileID}, UpdatedAt: moment0}
 }

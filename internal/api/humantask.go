@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/chargehand/chargehand"
@@ -101,8 +102,8 @@ func humanTaskEndpoints() []endpoint {
 	}
 }
 
-// humanTaskFilters say which tasks are listed, and how. All are looked at together.
-var humanTaskFilters = []*parameter{
+// humanTaskSelection says which tasks are meant. All are looked at together.
+var humanTaskSelection = []*parameter{
 	{
 		name: "status", in: "query", many: true, example: "open", about: "Only tasks with this status. Repeat it for several. Default: open and claimed.",
 		schema: huma.Schema{Type: "string", Enum: []any{"open", "claimed", "answered", "withdrawn"}},
@@ -118,6 +119,15 @@ var humanTaskFilters = []*parameter{
 	taskText("assignee", "me", "Only open and claimed tasks of this person: me, an e-mail address or the id of a user. my-groups: those of your groups that are not assigned to you by name, nor claimed by you.", func(q *service.ListHumanTasks) *string { return &q.Assignee }),
 	taskText("group", "finance", "Only open and claimed tasks of this group.", func(q *service.ListHumanTasks) *string { return &q.Group }),
 	taskFlag("unassigned", "Only open and claimed tasks without an assignee.", func(q *service.ListHumanTasks) *bool { return &q.Unassigned }),
+	taskID("workflow_id", exampleWorkflowID, "workflow", func(q *service.ListHumanTasks, text string) error { return setID(&q.Workflow, text) }),
+	taskID("batch_id", exampleBatchID, "batch", func(q *service.ListHumanTasks, text string) error { return setID(&q.Batch, text) }),
+	taskID("execution_id", exampleExecutionID, "execution", func(q *service.ListHumanTasks, text string) error { return setID(&q.Execution, text) }),
+	taskFlag("overdue", "Only tasks that are due.", func(q *service.ListHumanTasks) *bool { return &q.Overdue }),
+	taskText("q", "invoice", "Only tasks with this text in their title.", func(q *service.ListHumanTasks) *string { return &q.Search }),
+}
+
+// humanTaskFilters say which tasks are listed, and how.
+var humanTaskFilters = append(slices.Clone(humanTaskSelection), []*parameter{
 	{
 		name: "answered_by", in: "query", example: "me", about: "me: only tasks that you have answered.", schema: huma.Schema{Type: "string", Enum: []any{"me"}},
 		read: func(c *call, value string) (complaint string) {
@@ -127,11 +137,6 @@ var humanTaskFilters = []*parameter{
 			return ""
 		},
 	},
-	taskID("workflow_id", exampleWorkflowID, "workflow", func(q *service.ListHumanTasks, text string) error { return setID(&q.Workflow, text) }),
-	taskID("batch_id", exampleBatchID, "batch", func(q *service.ListHumanTasks, text string) error { return setID(&q.Batch, text) }),
-	taskID("execution_id", exampleExecutionID, "execution", func(q *service.ListHumanTasks, text string) error { return setID(&q.Execution, text) }),
-	taskFlag("overdue", "Only tasks that are due.", func(q *service.ListHumanTasks) *bool { return &q.Overdue }),
-	taskText("q", "invoice", "Only tasks with this text in their title.", func(q *service.ListHumanTasks) *string { return &q.Search }),
 	{
 		name: "sort", in: "query", example: "priority", about: "due: those that are due first; created: the newest first; priority: the most important first.",
 		schema: huma.Schema{Type: "string", Enum: taskSorts, Default: "due"},
@@ -146,7 +151,7 @@ var humanTaskFilters = []*parameter{
 		},
 	},
 	limitParameter, cursorParameter,
-}
+}...)
 
 func taskText(name, example, about string, field func(*service.ListHumanTasks) *string) *parameter {
 	return &parameter{

@@ -195,16 +195,24 @@ func (c *call) startOperation() error {
 
 // bodyFilter reads the field `filter` of a body with the filters that a list of executions has; nil: there is none.
 func (c *call) bodyFilter() (*service.ListExecutions, error) {
+	if given, err := c.readBodyFilter(slices.Concat(executionFilters, workflowFilters)); !given || err != nil {
+		return nil, err
+	}
+	q := c.listedExecutions()
+	return &q, nil
+}
+
+// readBodyFilter reads the field `filter` of a body, an object with some of these filters, into the arguments.
+func (c *call) readBodyFilter(known []*parameter) (given bool, err error) {
 	body, _ := c.value.(map[string]any)
-	given, ok := body["filter"]
+	filter, ok := body["filter"]
 	if !ok {
-		return nil, nil
+		return false, nil
 	}
-	object, ok := given.(map[string]any)
+	object, ok := filter.(map[string]any)
 	if !ok {
-		return nil, badBody(chargehand.CodeInvalidBody, "/filter", `The field "filter" must be an object, not `+value.KindOf(given)+".")
+		return false, badBody(chargehand.CodeInvalidBody, "/filter", `The field "filter" must be an object, not `+value.KindOf(filter)+".")
 	}
-	known := slices.Concat(executionFilters, workflowFilters)
 	var wrong []chargehand.FieldError
 	for _, p := range known {
 		if v, given := object[p.name]; given {
@@ -217,10 +225,9 @@ func (c *call) bodyFilter() (*service.ListExecutions, error) {
 		if wrong[0].Code == string(chargehand.CodeUnknownField) {
 			code = chargehand.CodeUnknownField
 		}
-		return nil, &chargehand.Error{Code: code, Detail: wrong[0].Detail, Fields: wrong[:min(len(wrong), maxFields)]}
+		return false, &chargehand.Error{Code: code, Detail: wrong[0].Detail, Fields: wrong[:min(len(wrong), maxFields)]}
 	}
-	q := c.listedExecutions()
-	return &q, nil
+	return true, nil
 }
 
 // readFilter reads one filter of a body: a text or number, or an array of them where a query may repeat it.
@@ -262,12 +269,16 @@ func (c *call) readFilter(p *parameter, v value.Value) (wrong []chargehand.Field
 
 // filterText is the value of a filter as a query has it.
 func filterText(p *parameter, v value.Value) (text string, ok bool) {
-	if p.schema.Type == "integer" {
+	switch p.schema.Type {
+	case "integer":
 		switch v.(type) {
 		case int, float64:
 			return string(value.Marshal(v)), true
 		}
 		return "", false
+	case "boolean":
+		on, ok := v.(bool)
+		return strconv.FormatBool(on), ok
 	}
 	text, ok = v.(string)
 	return text, ok
@@ -277,6 +288,8 @@ func filterForm(p *parameter) string {
 	switch {
 	case p.schema.Type == "integer":
 		return "a number"
+	case p.schema.Type == "boolean":
+		return "true or false"
 	case p.many:
 		return "a string or an array of strings"
 	}

@@ -105,6 +105,7 @@ func endpoints() []endpoint {
 		streamEndpoints(),
 		humanTaskEndpoints(),
 		humanDraftEndpoints(),
+		humanBulkEndpoints(),
 		fileEndpoints(),
 		keyEndpoints(),
 		meEndpoints(),

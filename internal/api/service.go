@@ -80,6 +80,7 @@ type Service interface {
 	ReleaseHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value) (service.HumanTask, error)
 	ReassignHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value) (service.HumanTask, error)
 	AnswerHumanTask(ctx context.Context, p *service.Principal, q service.AnswerHumanTask) (service.HumanTask, bool, error)
+	AnswerHumanTasks(ctx context.Context, p *service.Principal, q service.AnswerHumanTasks) (service.BulkAnswers, bool, error)
 	HumanTaskDraft(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID) (service.TaskDraft, error)
 	PutHumanTaskDraft(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value) (service.TaskDraft, error)
 	CommentHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value, i *service.Idempotency) (service.HumanTask, bool, error)

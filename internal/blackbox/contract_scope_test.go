@@ -79,6 +79,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/human-tasks/T/release", "tasks:respond", "{}"},
 	{"POST", "/human-tasks/T/answer", "tasks:respond", `{"outcome":"o"}`},
 	{"POST", "/human-tasks/T/comments", "tasks:respond", `{"text":"t"}`},
+	{"POST", "/human-tasks/answer", "tasks:respond", `{"ids":["T"],"outcome":"o"}`},
 	{"GET", "/human-tasks/T/draft", "tasks:respond", ""},
 	{"PUT", "/human-tasks/T/draft", "tasks:respond", `{}`},
 	{"POST", "/human-tasks/T/reassign", "executions:manage", `{"users":[]}`},

@@ -233,10 +233,11 @@ func wantPointers(t testing.TB, err *chargehand.Error, pointers ...string) {
 
 // fakeEngine accepts executions and leaves it to the test to end them.
 type fakeEngine struct {
-	rows   *store.Store
-	now    func() time.Time
-	refuse error // of the next starts
-	atOnce bool  // end executions when they start
+	rows     *store.Store
+	now      func() time.Time
+	refuse   error  // of the next starts
+	atOnce   bool   // end executions when they start
+	answered func() // called after each answer
 
 	mu      sync.Mutex
 	starts  []engine.Start
@@ -328,7 +329,11 @@ func (f *fakeEngine) Cancel(ctx context.Context, id chargehand.ExecutionID, reas
 }
 
 func (f *fakeEngine) AnswerTask(ctx context.Context, a engine.TaskAnswer) error {
-	return f.rows.Update(ctx, func(tx *store.Tx) error { return a.Write(tx, true) })
+	err := f.rows.Update(ctx, func(tx *store.Tx) error { return a.Write(tx, true) })
+	if f.answered != nil {
+		f.answered()
+	}
+	return err
 }
 
 func (f *fakeEngine) Suspend(ctx context.Context, id chargehand.ExecutionID, inTx ...engine.InTx) error {

@@ -41,30 +41,36 @@ type AnswerHumanTask struct {
 func (s *Service) AnswerHumanTask(ctx context.Context, p *Principal, q AnswerHumanTask) (t HumanTask, replayed bool, err error) {
 	return guarded(ctx, s, p, q.Idempotency,
 		func(c *idempotencyGuard) (HumanTask, error) {
-			for range maxAnswerTries {
-				err := s.answerTask(ctx, p, &q, c)
-				if errors.Is(err, errTaskChanged) {
-					continue
-				}
-				if err != nil {
-					return HumanTask{}, err
-				}
-				return s.GetHumanTask(ctx, p, q.Task)
+			given, err := readAnswer(q.Body)
+			if err == nil {
+				err = s.answerTask(ctx, p, q.Task, given, c)
 			}
-			return HumanTask{}, &chargehand.Error{
-				Code: chargehand.CodeUnavailable, Detail: "The task changes too often at the moment. Nothing was answered.", RetryAfter: 1,
+			if err != nil {
+				return HumanTask{}, err
 			}
+			return s.GetHumanTask(ctx, p, q.Task)
 		},
 		func(c *idempotencyGuard) (HumanTask, error) { return s.GetHumanTask(ctx, p, q.Task) })
 }
 
-// answerTask tries once to answer a task. Errors: errTaskChanged: read the task again.
-func (s *Service) answerTask(ctx context.Context, p *Principal, q *AnswerHumanTask, c *idempotencyGuard) error {
-	body, err := readAnswer(q.Body)
-	if err != nil {
-		return err
+// errTaskBusy says that a task was changed by others at each try to answer it.
+var errTaskBusy = &chargehand.Error{
+	Code: chargehand.CodeUnavailable, Detail: "The task changes too often at the moment. Nothing was answered.", RetryAfter: 1,
+}
+
+// answerTask answers a task. Errors: errTaskBusy.
+func (s *Service) answerTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, given givenAnswer, c *idempotencyGuard) error {
+	for range maxAnswerTries {
+		if err := s.tryAnswer(ctx, p, id, given, c); !errors.Is(err, errTaskChanged) {
+			return err
+		}
 	}
-	row, who, err := s.taskFor(ctx, p, q.Task, body.onBehalfOf)
+	return errTaskBusy
+}
+
+// tryAnswer tries once to answer a task. Errors: errTaskChanged: read the task again.
+func (s *Service) tryAnswer(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body givenAnswer, c *idempotencyGuard) error {
+	row, who, err := s.taskFor(ctx, p, id, body.onBehalfOf)
 	if err != nil {
 		return err
 	}
@@ -158,16 +164,22 @@ func readAnswer(body value.Value) (a givenAnswer, err error) {
 	if err != nil {
 		return a, err
 	}
+	a = f.answer()
+	a.onBehalfOf, a.files = f.text("on_behalf_of", maxFieldText), f.texts("files", human.MaxFiles)
+	return a, f.err()
+}
+
+// answer reads what an answer to one task and one to many tasks have in common.
+func (f *fields) answer() (a givenAnswer) {
 	if !f.has("outcome") {
 		f.fail("outcome", "required", "The field \"outcome\" is missing.")
 	}
-	a.outcome, a.comment, a.onBehalfOf = f.text("outcome", maxFieldText), f.text("comment", human.MaxComment), f.text("on_behalf_of", maxFieldText)
-	a.files = f.texts("files", human.MaxFiles)
+	a.outcome, a.comment = f.text("outcome", maxFieldText), f.text("comment", human.MaxComment)
 	a.data, a.hasData = f.values["data"], f.values["data"] != nil
 	if size := len(value.Marshal(a.data)); size > human.MaxAnswerBytes {
 		f.fail("data", "too_long", fmt.Sprintf("The data takes %d bytes; at most %d are allowed.", size, human.MaxAnswerBytes))
 	}
-	return a, f.err()
+	return a
 }
 
 // maxFieldText bounds short texts of a body, in bytes.

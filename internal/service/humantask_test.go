@@ -33,6 +33,9 @@ func newHumanFixture(t *testing.T) *humanFixture {
 func (fx *humanFixture) open(request map[string]any) chargehand.HumanTaskID {
 	fx.t.Helper()
 	fx.command++
+	if request == nil {
+		request = map[string]any{}
+	}
 	if request["title"] == nil {
 		request["title"] = fmt.Sprintf("Task %d", fx.command)
 	}

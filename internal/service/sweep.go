@@ -198,6 +198,10 @@ func (s *Service) sweepSteps() []sweepStep {
 		return int(n), err
 	})
 	write(func(tx *store.Tx) (int, error) {
+		n, err := tx.DeleteBulkAnswers(ago(idempotencyLife), sweepRows)
+		return int(n), err
+	})
+	write(func(tx *store.Tx) (int, error) {
 		n, err := tx.DeleteSessions(ago(0), sweepRows)
 		return int(n), err
 	})

@@ -52,7 +52,7 @@
 //	              QueuedAtLeast WorkflowActivity Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf
 //	              ScanUnfinished CancelledBatches
 //	human task    HumanTaskByID HumanTaskOf OpenTasksOf HumanTasks CountHumanTasks HumanComments CountHumanComments
-//	              HumanDraft
+//	              HumanDraft BulkAnswer
 //	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
 //	journal       Journal Checkpoint TimelineChunks OpenTimelines
 //	log           LogEnd LogSegments LogTasks
@@ -90,7 +90,7 @@
 //	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
 //	              ReportState ReportWaits LockExecution LockItems
 //	human task    OpenTask ClaimTask ReleaseTask ReassignTask AnswerTask WithdrawTask UseAnswer InsertHumanComment
-//	              PutHumanDraft DeleteHumanDraft
+//	              PutHumanDraft DeleteHumanDraft InsertBulkAnswer FinishBulkAnswer DeleteBulkAnswers
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
 //	              PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint

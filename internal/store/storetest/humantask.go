@@ -22,6 +22,7 @@ var humanTaskTests = map[string]func(*fixture){
 	"counts":                       taskCounts,
 	"comments":                     taskComments,
 	"drafts":                       taskDrafts,
+	"bulk answers":                 bulkAnswers,
 }
 
 type taskKind = chargehand.HumanTaskID
@@ -400,6 +401,49 @@ func taskDrafts(f *fixture) {
 		f.refused(store.ErrConflict, func(tx *store.Tx) error {
 			return tx.PutHumanDraft(&store.HumanDraft{Task: h.No, Author: -4, Data: []byte(`{}`), UpdatedMs: startMs})
 		})
+	}
+}
+
+func bulkAnswers(f *fixture) {
+	read := func(id taskKind) (b store.BulkAnswer, err error) {
+		f.view(func(r *store.Reader) error {
+			b, err = r.BulkAnswer(id)
+			return nil
+		})
+		return b, err
+	}
+	var all []store.BulkAnswer
+	for i := range 4 {
+		b := store.BulkAnswer{ID: f.taskID(), CreatedMs: startMs + int64(i)}
+		for range i {
+			b.Tasks = append(b.Tasks, f.taskID())
+		}
+		f.update(func(tx *store.Tx) error { return tx.InsertBulkAnswer(&b) })
+		if got, err := read(b.ID); err != nil || !reflect.DeepEqual(got, b) {
+			f.Errorf("inserted %+v, %v", got, err)
+		}
+		all = append(all, b)
+	}
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertBulkAnswer(&all[0]) })
+	for _, result := range []string{"first", "second"} { // the first one counts
+		f.update(func(tx *store.Tx) error { return tx.FinishBulkAnswer(all[2].ID, []byte(result)) })
+	}
+	if got, err := read(all[2].ID); err != nil || string(got.Result) != "first" {
+		f.Errorf("finished: %+v, %v", got, err)
+	}
+	for _, want := range []int64{2, 1, 0} {
+		f.update(func(tx *store.Tx) error {
+			n, err := tx.DeleteBulkAnswers(startMs+3, 2)
+			if n != want {
+				f.Errorf("%d were deleted, want %d", n, want)
+			}
+			return err
+		})
+	}
+	for i, b := range all {
+		if _, err := read(b.ID); errors.Is(err, store.ErrNotFound) != (i < 3) {
+			f.Errorf("bulk answer %d after the deletion: %v", i, err)
+		}
 	}
 }
 

@@ -736,6 +736,16 @@ CREATE TABLE human_draft (
     PRIMARY KEY (task, author)
 );
 
+-- A row is one answer to many human tasks, whose request carries an Idempotency-Key.
+CREATE TABLE bulk_answer (
+    created_ms BIGINT NOT NULL, -- as in idempotency
+    id         BYTEA PRIMARY KEY NOT NULL CHECK (length(id) = 16),
+    tasks      BYTEA NOT NULL,  -- their ids, 16 bytes each
+    result     BYTEA            -- JSON; NULL: it is not known yet
+);
+-- DeleteBulkAnswers.
+CREATE INDEX bulk_answer_created ON bulk_answer (created_ms);
+
 -- Facts --------------------------------------------------------------------------------------------------------------
 
 -- A row says that something has happened, for readers that report it later. It is written with the change that it tells

@@ -727,6 +727,16 @@ CREATE TABLE human_draft (
     PRIMARY KEY (task, author)
 ) STRICT;
 
+-- A row is one answer to many human tasks, whose request carries an Idempotency-Key.
+CREATE TABLE bulk_answer (
+    id         BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16),
+    tasks      BLOB NOT NULL,   -- their ids, 16 bytes each
+    result     BLOB,            -- JSON; NULL: it is not known yet
+    created_ms INTEGER NOT NULL -- as in idempotency
+) STRICT;
+-- DeleteBulkAnswers.
+CREATE INDEX bulk_answer_created ON bulk_answer (created_ms);
+
 -- Facts --------------------------------------------------------------------------------------------------------------
 
 -- A row says that something has happened, for readers that report it later. It is written with the change that it tells
