@@ -61,7 +61,8 @@ func (c *call) answerHumanTasks() error {
 		return err
 	}
 	if given {
-		q.Filter = &c.args.tasks
+		filter := c.args.tasks
+		q.Filter = &filter
 	}
 	done, replayed, err := c.server.service.AnswerHumanTasks(c.r.Context(), c.principal, q)
 	if err != nil {

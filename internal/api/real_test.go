@@ -507,7 +507,17 @@ func driveHumanTasks(t *testing.T, i *installation) {
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":1}}`, 403, "not_assigned")
 	do("reassignHumanTask", "POST", one+"/reassign", `{"users":[]}`, 200)
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":"much"}}`, 422, "answer_invalid")
+	id := list[0].(map[string]any)["id"].(string)
+	x := do("answerHumanTasks", "POST", path+"/answer", `{"ids":["`+id+`"],"outcome":"approve","data":{"total":"much"}}`, 200)
+	if string(x.AnswerBody) != `{"answered":0,"failed":[{"id":"`+id+`","code":"answer_invalid"}]}` {
+		t.Errorf("many answers: %s", x.AnswerBody)
+	}
+	do("answerHumanTasks", "POST", path+"/answer", `{"outcome":"approve"}`, 400, "invalid_body")
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"approve","data":{"total":1}}`, 200)
+	x = do("answerHumanTasks", "POST", path+"/answer", `{"ids":["`+id+`"],"outcome":"approve","data":{"total":1}}`, 200)
+	if string(x.AnswerBody) != `{"answered":1,"failed":[]}` {
+		t.Errorf("the same answer again: %s", x.AnswerBody)
+	}
 	do("answerHumanTask", "POST", one+"/answer", `{"outcome":"reject","data":{"total":1}}`, 409, "answer_conflict")
 	do("putHumanTaskDraft", "PUT", one+"/draft", `{"outcome":"approve"}`, 409, "state_conflict")
 	if x := do("getHumanTask", "GET", one, "", 200); x.AnswerJSON["status"] != "answered" {
