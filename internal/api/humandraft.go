@@ -32,7 +32,7 @@ func humanDraftEndpoints() []endpoint {
 		{
 			method: get, path: "/human-tasks/{taskId}/draft", id: "getHumanTaskDraft", tag: tag,
 			summary: "Get the own draft of an answer",
-			about:   "What you have put last. An empty object: there is none, or the task has ended. Nobody else sees it.",
+			about:   "What you have put last. An empty object: there is none, or the task has ended. No other person sees it.",
 			scopes:  service.ScopeTasksRespond, answers: one, serve: (*call).getHumanTaskDraft,
 		},
 		{
@@ -42,7 +42,7 @@ func humanDraftEndpoints() []endpoint {
 				"It is deleted when the task ends, and is not part of the task's ETag.",
 			scopes: service.ScopeTasksRespond, body: jsonBody(draftBody{}, true), answers: one,
 			problems:  []chargehand.Code{chargehand.CodeHumanTaskNotFound, chargehand.CodeNotAssigned, chargehand.CodeExcluded, chargehand.CodeStateConflict},
-			unaudited: "a draft decides nothing, and nobody but its author sees it",
+			unaudited: "a draft decides nothing, and its author alone sees it",
 			serve:     (*call).putHumanTaskDraft,
 		},
 	}

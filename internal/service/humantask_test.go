@@ -411,7 +411,7 @@ func TestTasksOfMyGroups(t *testing.T) {
 	}
 }
 
-// Everybody who may answer has a draft of their own, until the task ends.
+// Each person who may answer has a draft of their own, until the task ends.
 func TestDraftsOfAnswers(t *testing.T) {
 	fx := newHumanFixture(t)
 	ada, bob, vera := fx.as("ada", "participant"), fx.as("bob", "operator"), fx.as("vera", "viewer")

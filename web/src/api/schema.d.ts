@@ -784,6 +784,38 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/human-tasks/{taskId}/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getHumanTaskDraft"];
+        put: operations["putHumanTaskDraft"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["answerHumanTasks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/files": {
         parameters: {
             query?: never;
@@ -1866,6 +1898,23 @@ export type components = {
             data: components["schemas"]["Batch"][];
             cursor: string | null;
         };
+        BulkAnswerBody: {
+            ids?: string[];
+            filter?: components["schemas"]["TaskSelection"];
+            outcome: string;
+            data?: unknown;
+            comment?: string;
+        };
+        BulkAnswerFailed: {
+            /** Format: uuid */
+            id: string;
+            code: string;
+        };
+        BulkAnswers: {
+            /** Format: int64 */
+            answered: number;
+            failed: components["schemas"]["BulkAnswerFailed"][];
+        };
         CancelBody: {
             reason?: string;
         };
@@ -2021,6 +2070,12 @@ export type components = {
         };
         DeviceTokenBody: {
             device_code: string;
+        };
+        DraftBody: {
+            outcome?: string;
+            data?: unknown;
+            comment?: string;
+            files?: string[];
         };
         EvaluateBody: {
             expression: string;
@@ -2390,6 +2445,8 @@ export type components = {
             environment: "live" | "test";
             /** @enum {string} */
             withdrawn_reason?: "timeout" | "cancelled" | "lost_branch" | "jump" | "ended";
+            /** @enum {string} */
+            refused?: "not_assigned" | "excluded" | "claimed_by_other" | "insufficient_scope" | "answer_conflict" | "task_withdrawn";
             instructions?: string;
             instructions_html?: string;
             form?: unknown;
@@ -3054,6 +3111,14 @@ export type components = {
         TaskCommentBody: {
             text: string;
         };
+        TaskDraft: {
+            outcome?: string;
+            data?: unknown;
+            comment?: string;
+            files?: string[];
+            /** Format: date-time */
+            updated_at?: string;
+        };
         TaskOutcome: {
             name: string;
             title: string;
@@ -3086,6 +3151,20 @@ export type components = {
             mean_duration_ms?: number;
             /** Format: int64 */
             max_duration_ms?: number;
+        };
+        TaskSelection: {
+            status?: ("open" | "claimed")[];
+            assignee?: string;
+            group?: string;
+            unassigned?: boolean;
+            /** Format: uuid */
+            workflow_id?: string;
+            /** Format: uuid */
+            batch_id?: string;
+            /** Format: uuid */
+            execution_id?: string;
+            overdue?: boolean;
+            q?: string;
         };
         TaskUpload: {
             accept: string[];
@@ -4642,12 +4721,12 @@ export interface operations {
                 assignee?: string;
                 group?: string;
                 unassigned?: boolean;
-                answered_by?: "me";
                 workflow_id?: string;
                 batch_id?: string;
                 execution_id?: string;
                 overdue?: boolean;
                 q?: string;
+                answered_by?: "me";
                 sort?: "due" | "created" | "priority";
                 limit?: number;
                 cursor?: string;
@@ -4839,6 +4918,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HumanTask"];
+                };
+            };
+        };
+    };
+    getHumanTaskDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDraft"];
+                };
+            };
+        };
+    };
+    putHumanTaskDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DraftBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDraft"];
+                };
+            };
+        };
+    };
+    answerHumanTasks: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkAnswerBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkAnswers"];
                 };
             };
         };
