@@ -50,9 +50,9 @@ func (s *Service) HumanTaskDraft(ctx context.Context, p *Principal, id chargehan
 }
 
 // PutHumanTaskDraft replaces the principal's draft for a task that has not ended, and that it may answer, unless
-// another person has claimed it meanwhile. An empty body deletes it. Body: outcome, data, comment, files. Codes: human_task_not_found,
-// insufficient_scope, not_assigned, excluded, invalid_body, unknown_field, payload_too_large, state_conflict (the task
-// has ended).
+// another person has claimed it meanwhile. An empty body deletes it. Body: outcome, data, comment, files. Codes:
+// human_task_not_found, insufficient_scope, not_assigned, excluded, invalid_body, unknown_field, payload_too_large,
+// state_conflict (the task has ended).
 func (s *Service) PutHumanTaskDraft(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (d TaskDraft, err error) {
 	if d, err = readDraft(body); err != nil {
 		return d, err
