@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// HumanTask is what a workflow asks of a person. Lists have the fields up to WithdrawnReason.
+// HumanTask is what a workflow asks of a person. Lists have the fields up to Refused.
 type HumanTask struct {
 	ID              string        `json:"id"`
 	Status          string        `json:"status"` // open, claimed, answered or withdrawn
@@ -29,6 +29,7 @@ type HumanTask struct {
 	ItemID          string        `json:"item_id,omitempty"`
 	Environment     string        `json:"environment"`
 	WithdrawnReason string        `json:"withdrawn_reason,omitempty"` // timeout, cancelled, lost_branch, jump or ended
+	Refused         string        `json:"refused,omitempty"`          // code of the error that an answer would get now; empty: none
 
 	Instructions     string            `json:"instructions,omitempty"` // Markdown
 	InstructionsHTML string            `json:"instructions_html,omitempty"`
