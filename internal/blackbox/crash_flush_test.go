@@ -25,8 +25,9 @@ import (
 	"github.com/chargehand/chargehand/internal/servertest"
 )
 
-// TestAnswersLeaveAfterTheFlush looks at the system calls of a server: the answer to a request that starts something, or
-// ends it, is written to its connection only when what it tells of was written to the log of the database and flushed.
+// TestAnswersLeaveAfterTheFlush traces the system calls of a server: the answer to a request that starts something, or
+// ends it, is written to its connection only when what it tells of was written to the log of the database and
+// flushed.
 func TestAnswersLeaveAfterTheFlush(t *testing.T) {
 	servertest.Only(t, servertest.SQLite)
 	server := servertest.Start(t, servertest.Options{Args: []string{"--rate-limit", "0"}})
@@ -264,7 +265,7 @@ func (r *tracer) call(tid int) (c tracedCall, ok bool) {
 	switch raw[0] {
 	case entry:
 		c.entry, c.nr = true, info[3]
-		if !lookedAt(c.nr) {
+		if !recorded(c.nr) {
 			delete(r.begun, tid)
 			return c, false
 		}
@@ -280,7 +281,7 @@ func (r *tracer) call(tid int) (c tracedCall, ok bool) {
 	return c, false
 }
 
-func lookedAt(nr uint64) bool {
+func recorded(nr uint64) bool {
 	switch nr {
 	case unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 		return true

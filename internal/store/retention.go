@@ -98,8 +98,8 @@ func (t *Tx) DeleteExecution(no int64) error {
 }
 
 // deleteListed deletes ended executions, given as the placeholders of their numbers and these numbers: one statement
-// for each table, however many they are. Files that one of them made and another execution uses stay as if they had been
-// uploaded.
+// for each table, however many they are. Files that one of them made and another execution uses stay as if they had
+// been uploaded.
 func (t *Tx) deleteListed(list string, nos []any, rest *uncounted) error {
 	var gone []Execution
 	var blobs [][]byte

@@ -96,7 +96,7 @@ func (c *Rollup) end(e *Execution) {
 // tally counts executions before they are added to rollups: each execution belongs to four, and many follow each other
 // that belong to the same.
 type tally struct {
-	parts          map[RollupKey]*Rollup // by workflow and actor; nobody is an actor, too
+	parts          map[RollupKey]*Rollup // by workflow and actor; 0 is an actor of its own
 	started, ended struct {              // of the last execution
 		key  RollupKey
 		part *Rollup

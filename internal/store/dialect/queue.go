@@ -44,8 +44,8 @@ func (q *Queue[Writer]) Do(ctx context.Context, r *Request[Writer]) error {
 	return q.do(ctx, r, nil)
 }
 
-// DoNow is Do for maintenance that the writer may wait for: it stands behind no other request, because these may be held
-// up until it was done. The writer receives from Urgent, too.
+// DoNow is Do for maintenance that the writer may wait for: it stands behind no other request, because these may be
+// held up until it was done. The writer receives from Urgent, too.
 func (q *Queue[Writer]) DoNow(ctx context.Context, r *Request[Writer]) error {
 	return q.do(ctx, r, q.Urgent)
 }
