@@ -28,6 +28,7 @@ type Control struct {
 	Field   *form.Field // of an entry: Items of the group
 	Draft   *Draft      // what was entered: changing it changes the form
 	Depth   int
+	Within  string // key of the innermost entry that it is in; its heading is outside; empty: it is in none
 
 	Required bool // it must be filled in, by what other fields have now
 	There    bool // by what other fields have now it is shown, and so is all that holds it
@@ -48,7 +49,7 @@ func (c *Control) Extensible() bool {
 func Controls(whole *form.Field, d *Draft, p Local) ([]Control, bool) {
 	w := &walker{Local: p}
 	if whole.Kind == form.Object && whole.Items == nil && whole.Title == "" && whole.HelpHTML == "" {
-		w.inside(whole, d, "", "", 0, true)
+		w.inside(Control{Field: whole, Draft: d, Depth: -1, There: true}, "")
 	} else {
 		w.field(Control{Field: whole, Draft: d, Required: whole.Required, There: true}, "")
 	}
@@ -80,7 +81,7 @@ func (w *walker) field(c Control, at string) {
 	case form.Object, form.List, form.Tuple, form.Map:
 		c.Role = Group
 		w.add(c)
-		w.inside(f, d, at, c.Key, c.Depth+1, c.There)
+		w.inside(c, at)
 		for i := range d.Entries {
 			w.entry(&c, i, at)
 		}
@@ -91,6 +92,7 @@ func (w *walker) field(c Control, at string) {
 			expand(d, f)
 			w.field(Control{
 				Key: c.Key + alternativeToken + strconv.Itoa(i), Field: &f.Fields[i], Draft: &d.Inside[i], Depth: c.Depth + 1, Required: c.Required, There: c.There, Holder: f,
+				Within: c.Within,
 			}, at)
 		}
 	default:
@@ -99,7 +101,8 @@ func (w *walker) field(c Control, at string) {
 }
 
 // inside adds the fields of an object or tuple.
-func (w *walker) inside(f *form.Field, d *Draft, at, key string, depth int, there bool) {
+func (w *walker) inside(c Control, at string) {
+	f, d := c.Field, c.Draft
 	if len(f.Fields) == 0 {
 		return
 	}
@@ -114,8 +117,8 @@ func (w *walker) inside(f *form.Field, d *Draft, at, key string, depth int, ther
 	for i := range f.Fields {
 		inner := &f.Fields[i]
 		w.field(Control{
-			Key: key + "/" + jsonpointer.Escape(lastToken(inner.Pointer)), Field: inner, Draft: &d.Inside[i], Depth: depth,
-			Required: states[i].Required, There: there && states[i].There, Holder: f,
+			Key: c.Key + "/" + jsonpointer.Escape(lastToken(inner.Pointer)), Field: inner, Draft: &d.Inside[i], Depth: c.Depth + 1,
+			Required: states[i].Required, There: c.There && states[i].There, Holder: f, Within: c.Within,
 		}, at)
 	}
 }
@@ -128,7 +131,7 @@ func (w *walker) entry(group *Control, i int, at string) {
 	}
 	c := Control{
 		Key: group.Key + entryToken + strconv.Itoa(i), Role: Entered, Field: f.Items, Draft: &e.Draft, Depth: group.Depth + 1, There: group.There,
-		Holder: f, Entry: e, Number: i, Named: f.Kind == form.Object || f.Kind == form.Map,
+		Holder: f, Entry: e, Number: i, Within: group.Within, Named: f.Kind == form.Object || f.Kind == form.Map,
 	}
 	token := strconv.Itoa(len(f.Fields) + i)
 	if c.Named {
@@ -136,11 +139,12 @@ func (w *walker) entry(group *Control, i int, at string) {
 	}
 	c.Pointer = at + f.Pointer + "/" + token
 	w.add(c)
+	c.Within = c.Key
 	if f.Items.Kind == form.Object && f.Items.Items == nil {
-		w.inside(f.Items, &e.Draft, c.Pointer, c.Key, c.Depth+1, c.There)
+		w.inside(c, c.Pointer)
 		return
 	}
-	w.field(Control{Key: c.Key, Field: f.Items, Draft: &e.Draft, Depth: c.Depth + 1, Required: false, There: c.There, Holder: f}, c.Pointer)
+	w.field(Control{Key: c.Key, Field: f.Items, Draft: &e.Draft, Depth: c.Depth + 1, There: c.There, Holder: f, Within: c.Key}, c.Pointer)
 }
 
 // expand gives every one of the Fields its own draft, so that they can be changed.

@@ -431,3 +431,23 @@ func enterAll(t *testing.T, whole *form.Field, d *draft.Draft, texts map[string]
 	}
 	return after
 }
+
+// TestCheck: one control is checked by itself, and says in words what it takes.
+func TestCheck(t *testing.T) {
+	whole, d := open(t, `{type: object, required: [a, b], properties: {a: {type: integer, minimum: 1, exclusiveMaximum: 10}, b: {type: string, minLength: 2, pattern: '^[A-Z]'},
+		c: {type: array, items: {type: string}, maxItems: 5}, d: {type: string}}}`, nil)
+	controls, _ := draft.Controls(&whole, &d, local)
+	for i, want := range []string{"at least 1, less than 10", "at least 2 characters, matching ^[A-Z]", "at most 5 entries", ""} {
+		if got := draft.Bounds(controls[i].Field); got != want {
+			t.Errorf("%s: %q, not %q", controls[i].Key, got, want)
+		}
+	}
+	for text, want := range map[string]string{"": "Fill this in.", "x": "This is not a number.", "99": ""} {
+		if got := controls[0].Check(&draft.Draft{Text: text}, local); got != want {
+			t.Errorf("%q: %q, not %q", text, got, want)
+		}
+	}
+	if got := controls[3].Check(&draft.Draft{}, local); got != "" {
+		t.Errorf("what need not be filled in: %q", got)
+	}
+}
