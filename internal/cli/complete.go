@@ -34,6 +34,9 @@ func completeValues(cmd *cobra.Command) {
 		}
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
 	})
+	if f := cmd.Flags().Lookup("execution"); f != nil && cmd.Name() == "list" {
+		_ = cmd.RegisterFlagCompletionFunc("execution", completeWith(completeExecutions))
+	}
 	if f := cmd.Flags().Lookup("batch"); f != nil && cmd.Name() == "list" {
 		_ = cmd.RegisterFlagCompletionFunc("batch", completeWith(completeBatches))
 	}
@@ -75,7 +78,7 @@ type completer func(ctx context.Context, api *client.Client, args []string) ([]s
 
 var completers = map[string]completer{
 	"WORKFLOW": completeWorkflows, "EXECUTION": completeExecutions, "BATCH": completeBatches, "OPERATION": completeOperations, "VERSION": completeVersions,
-	"SECRET": completeSecrets, "KEY": completeKeys, "USER": completeUsers, "GROUP": completeGroups, "GRANT": completeGrants,
+	"SECRET": completeSecrets, "KEY": completeKeys, "USER": completeUsers, "GROUP": completeGroups, "GRANT": completeGrants, "TASK": completeTasks,
 }
 
 // localWords complete arguments without a server.

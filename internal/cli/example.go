@@ -54,6 +54,21 @@ var commandExamples = map[string]string{
   chargehand executions retry 5065ba04 --from /do/1/pay
   chargehand executions retry 5065ba04 --input '{"order": 17}' --version 1.0.0
   chargehand executions retry --error-code communication --created-after 1d --version published`,
+	"chargehand tasks list": `  chargehand tasks list --assignee me
+  chargehand tasks list --group Finance --overdue
+  chargehand tasks list --answered-by me --all -o jsonl
+  chargehand tasks list --watch`,
+	"chargehand tasks count": `  chargehand tasks count`,
+	"chargehand tasks show": `  chargehand tasks show 5065ba04
+  chargehand tasks show 5065ba04 -o json`,
+	"chargehand tasks claim":   `  chargehand tasks claim 5065ba04`,
+	"chargehand tasks release": `  chargehand tasks release 5065ba04`,
+	"chargehand tasks reassign": `  chargehand tasks reassign 5065ba04 --user ada@example.com
+  chargehand tasks reassign 5065ba04 --group Finance --group Legal`,
+	"chargehand tasks answer": `  chargehand tasks answer 5065ba04 --outcome approve --comment 'as agreed'
+  chargehand tasks answer 5065ba04 --outcome done --data '{"amount": 120}'
+  chargehand tasks answer 5065ba04 --outcome done --data @answer.json --file scan.pdf`,
+	"chargehand tasks comment": `  chargehand tasks comment 5065ba04 'asked the supplier'`,
 	"chargehand operations list": `  chargehand operations list
   chargehand operations list --watch`,
 	"chargehand operations get":   `  chargehand operations get 3c1e97a2`,

@@ -46,7 +46,7 @@ func describe(root *cobra.Command) {
 var aliases = map[string][]string{
 	"workflows": {"workflow", "wf"}, "executions": {"execution", "exec"}, "batches": {}, "files": {"file"}, "secrets": {"secret"},
 	"keys": {"key"}, "users": {"user"}, "groups": {"group"}, "grants": {"grant"}, "accounts": {"account"}, "persons": {"person"}, "context": {"contexts"},
-	"events": {"event"}, "list": {"ls"}, "delete": {"rm"},
+	"events": {"event"}, "tasks": {"task"}, "list": {"ls"}, "delete": {"rm"},
 }
 
 // eachCommand visits cmd and everything below it.

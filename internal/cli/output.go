@@ -178,15 +178,37 @@ func marshal(v any) ([]byte, error) {
 	if err := json.Compact(&compact, text.Bytes()); err != nil {
 		return nil, err
 	}
-	return compact.Bytes(), nil
+	return escapeControls(compact.Bytes()), nil
 }
 
 // printJSON writes v as indented JSON.
 func printJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeControls(text.Bytes()))
+	return err
+}
+
+// escapeControls escapes the control characters that JSON allows in texts, and that a terminal may obey: U+007F to
+// U+009F.
+func escapeControls(text []byte) []byte {
+	if !bytes.ContainsFunc(text, func(r rune) bool { return r >= 0x7f && r < 0xa0 }) {
+		return text
+	}
+	var out bytes.Buffer
+	for _, r := range string(text) {
+		if r >= 0x7f && r < 0xa0 {
+			fmt.Fprintf(&out, "\\u%04x", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
 }
 
 // printYAML writes v as YAML, with the fields in the order and the numbers in the notation of
@@ -250,15 +272,34 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 	return scalar("!!null", "null")
 }
 
-// printable keeps text from a server from moving the cursor or breaking the table.
+// printable keeps text from a server from moving the cursor, breaking the table, or turning the direction of the text
+// around it.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || (r >= 0x7f && r < 0xa0) {
+		if moves(r) {
 			return ' '
 		}
 		return r
 	}, text)
 }
+
+// printableLines is printable for a text that may have several lines.
+func printableLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		if moves(r) && r != '\n' {
+			return ' '
+		}
+		return r
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+// moves reports whether a character is a control character, or changes the direction of what follows.
+func moves(r rune) bool {
+	return r < ' ' || (r >= 0x7f && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
+}
+
+// textWidth is the number of columns that a text takes.
+func textWidth(text string) int { return runewidth.StringWidth(text) }
 
 // terminal reports whether w is a terminal.
 func terminal(w io.Writer) bool {
@@ -282,10 +323,10 @@ func (c console) paintStatus(state string) string { return colour(c.err, stateCo
 func (c console) paintState(state string) string  { return colour(c.out, stateColour(state), state) }
 
 var stateColours = map[string][]string{
-	"32": {"finished", "completed", "published", "ok"},
+	"32": {"finished", "completed", "published", "ok", "answered"},
 	"31": {"error", "failed", "faulted", "wrong"},
-	"33": {"human_in_the_loop", "cancelled", "suspended", "draft"},
-	"36": {"processing", "running", "waiting"},
+	"33": {"human_in_the_loop", "cancelled", "suspended", "draft", "open", "withdrawn"},
+	"36": {"processing", "running", "waiting", "claimed"},
 }
 
 func stateColour(state string) string {

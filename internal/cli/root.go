@@ -71,7 +71,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	if exit.err != nil {
-		fmt.Fprintln(stderr, "chargehand: "+exit.err.Error())
+		fmt.Fprintln(stderr, "chargehand: "+printableLines(exit.err.Error()))
 	}
 	return exit.code
 }
@@ -97,7 +97,7 @@ func newRoot(c console) *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: groupWork, Title: "Work"}, &cobra.Group{ID: groupAuthor, Title: "Author"}, &cobra.Group{ID: groupPeople, Title: "People"}, &cobra.Group{ID: groupOperate, Title: "Operate"})
-	addTo(root, groupWork, newRun(c), newBatch(c), newExecutions(c), newOverview(c), newBatches(c), newOperations(c), newFiles(c), newEvents(c), newLogin(c), newContext(c))
+	addTo(root, groupWork, newRun(c), newBatch(c), newExecutions(c), newOverview(c), newBatches(c), newTasks(c), newOperations(c), newFiles(c), newEvents(c), newLogin(c), newContext(c))
 	addTo(root, groupAuthor, newWorkflows(c), newTest(c), newEvaluate(c), newSecrets(c), newExamples(c), newOpenAPI(c))
 	addTo(root, groupPeople, newUsers(c), newGroups(c), newGrants(c), newAccounts(c), newPersons(c), newSetupToken(c))
 	addTo(root, groupOperate, newServe(c), newWorker(c), newKeys(c), newAudit(c), newReady(c), newLimits(c), newDoctor(c), newBackup(c), newRestore(c), newStore(c), newTemporal(c), newBench(c), newLicences(c), newVersion(c))
