@@ -424,6 +424,7 @@ var samples = map[string][]request{
 	"getLimits":         {{path: "/api/v1/limits"}},
 	"getOpenAPI":        {{path: "/api/v1/openapi.json", keyless: true}},
 	"getWorkflowSchema": {{path: "/api/v1/schemas/workflow.json", keyless: true}},
+	"getTestSchema":     {{path: "/api/v1/schemas/test.json", keyless: true}},
 	"getProblem":        {{path: "/api/v1/problems/invalid_json", keyless: true}},
 	"getHealth":         {{path: "/healthz", keyless: true}},
 	"getReadiness":      {{path: "/readyz", keyless: true}},
@@ -603,7 +604,7 @@ func TestContractInDocument(t *testing.T) {
 // TestDocumentTag: the document and the schema of definitions are cacheable.
 func TestDocumentTag(t *testing.T) {
 	s := newServer(t, &fake{})
-	for _, path := range []string{"/api/v1/openapi.json", "/api/v1/schemas/workflow.json"} {
+	for _, path := range []string{"/api/v1/openapi.json", "/api/v1/schemas/workflow.json", "/api/v1/schemas/test.json"} {
 		first := request{path: path, keyless: true}.to(s)
 		again := request{path: path, keyless: true, header: map[string]string{"If-None-Match": first.header.Get("ETag")}}.to(s)
 		if first.status != 200 || again.status != 304 || len(again.body) != 0 {

@@ -187,6 +187,7 @@ func TestWholeInstallation(t *testing.T) {
 	do("getLimits", "GET", "/api/v1/limits", "", 200)
 	do("getOpenAPI", "GET", "/api/v1/openapi.json", "", 200)
 	do("getWorkflowSchema", "GET", "/api/v1/schemas/workflow.json", "", 200)
+	do("getTestSchema", "GET", "/api/v1/schemas/test.json", "", 200)
 	do("getProblem", "GET", "/api/v1/problems/internal", "", 200)
 	do("getHealth", "GET", "/healthz", "", 200)
 	do("getReadiness", "GET", "/readyz", "", 200)

@@ -72,6 +72,7 @@ var publicRoutes = []string{
 	"GET /api/v1/openapi.json",
 	"GET /api/v1/problems/{code}",
 	"GET /api/v1/schemas/workflow.json",
+	"GET /api/v1/schemas/test.json",
 	"GET /api/v1/auth/methods",
 	"POST /api/v1/setup",
 	"POST /api/v1/session",

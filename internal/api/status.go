@@ -7,6 +7,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl/dslschema"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/testfile"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -35,6 +36,13 @@ func serverEndpoints() []endpoint {
 				"Jumps, expressions, durations and names of parts are not checked by it: POST /workflows/validate does that.",
 			answers: []answer{{status: 200, about: "The schema", view: map[string]any{}, headers: []string{"ETag"}}},
 			serve:   (*call).getWorkflowSchema,
+		},
+		{
+			method: get, path: "/schemas/test.json", id: "getTestSchema", tag: "Server", summary: "Get the JSON Schema of tests of workflows",
+			about: "Draft 2020-12, for completion and checks of NAME.test.yaml in editors. `chargehand test` runs them, without a server. " +
+				"Addresses of tasks, expressions and durations are not checked by it.",
+			answers: []answer{{status: 200, about: "The schema", view: map[string]any{}, headers: []string{"ETag"}}},
+			serve:   (*call).getTestSchema,
 		},
 		{
 			method: get, path: "/healthz", root: true, id: "getHealth", tag: "Server", summary: "Tell whether the process is alive",
@@ -95,8 +103,15 @@ func (c *call) getDocument() error {
 // workflowSchema is the schema of definitions, which is the same for every request.
 var workflowSchema = sync.OnceValue(func() document { return taggedDocument(dslschema.Text()) })
 
-func (c *call) getWorkflowSchema() error {
-	schema := workflowSchema()
+func (c *call) getWorkflowSchema() error { return c.schema(workflowSchema()) }
+
+// testSchema is the schema of tests, which is the same for every request.
+var testSchema = sync.OnceValue(func() document { return taggedDocument(testfile.Schema()) })
+
+func (c *call) getTestSchema() error { return c.schema(testSchema()) }
+
+// schema answers with a schema, unless the client has it.
+func (c *call) schema(schema document) error {
 	if c.notModified(schema.tag) {
 		c.empty(http.StatusNotModified)
 		return nil

@@ -157,7 +157,7 @@ func TestContractNoAnonymousMode(t *testing.T) {
 	if v := text(document.Object()["openapi"]); !strings.HasPrefix(v, "3.1") {
 		t.Errorf("openapi %q", v)
 	}
-	public := []string{"/healthz", "/readyz", "/openapi.json", "/problems/internal", "/schemas/workflow.json"}
+	public := []string{"/healthz", "/readyz", "/openapi.json", "/problems/internal", "/schemas/workflow.json", "/schemas/test.json"}
 	for _, path := range public {
 		address := path
 		if strings.HasSuffix(path, "z") {

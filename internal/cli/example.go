@@ -113,7 +113,8 @@ var commandExamples = map[string]string{
   chargehand workflows show shop/order --version 1.0.0 -o yaml`,
 	"chargehand workflows graph": `  chargehand workflows graph order.yaml
   chargehand workflows graph --format dot order.yaml | dot -Tsvg > order.svg`,
-	"chargehand workflows schema": `  chargehand workflows schema > workflow.schema.json`,
+	"chargehand workflows schema": `  chargehand workflows schema > workflow.schema.json
+  chargehand workflows schema --tests > test.schema.json`,
 	"chargehand workflows validate": `  chargehand workflows validate order.yaml
   chargehand workflows validate -o json - < order.yaml`,
 	"chargehand evaluate": `  chargehand evaluate '[.items[].price] | add' --input @order.json

@@ -10,15 +10,23 @@ import (
 
 // newSchema prints the schema of definitions without a server.
 func newSchema(con console) *cobra.Command {
-	return &cobra.Command{
+	var tests bool
+	cmd := &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of definitions, for editors; no server is needed", Args: exactArgs(0),
 		Long: "Print the JSON Schema (2020-12) of workflow definitions. Editors that are given it complete names, show what a\n" +
-			"property is for, and mark what is wrong. A server has the same at /api/v1/schemas/workflow.json.",
+			"property is for, and mark what is wrong. A server has the same at /api/v1/schemas/workflow.json, and the schema\n" +
+			"of tests at /api/v1/schemas/test.json.",
 		RunE: func(*cobra.Command, []string) error {
-			_, err := con.out.Write(app.WorkflowSchema())
+			schema := app.WorkflowSchema()
+			if tests {
+				schema = app.TestSchema()
+			}
+			_, err := con.out.Write(schema)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&tests, "tests", false, "the schema of tests (NAME.test.yaml) instead")
+	return cmd
 }
 
 // newGraph draws a definition without a server.
