@@ -120,9 +120,9 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 			return nil, usage("%w", err)
 		}
 	}
-	world := &app.Test{Real: c.real, ResourceRoot: c.root}
-	defer world.Close()
-	runner, err := world.Runner(c.config)
+	machine := &app.Test{Real: c.real, ResourceRoot: c.root}
+	defer machine.Close()
+	runner, err := machine.Runner(c.config)
 	if err != nil {
 		return nil, err
 	}

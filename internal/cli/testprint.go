@@ -41,10 +41,10 @@ func (c *testCommand) printFile(out *strings.Builder, f *testrun.File) {
 	}
 	fmt.Fprintln(out, printable(f.Path))
 	for _, p := range f.Problems {
-		fmt.Fprintf(out, "  %s: %s: %s [%s]\n", place(p), colour(c.out, "31", "error"), printable(p.Detail), p.Code)
+		fmt.Fprintf(out, "  %s: %s: %s [%s]\n", problemAt(p), colour(c.out, "31", "error"), printable(p.Detail), p.Code)
 	}
 	for _, p := range f.Warnings {
-		fmt.Fprintf(out, "  %s: warning: %s [%s]\n", place(p), printable(p.Detail), p.Code)
+		fmt.Fprintf(out, "  %s: warning: %s [%s]\n", problemAt(p), printable(p.Detail), p.Code)
 	}
 	width := nameColumn
 	for _, t := range f.Tests {
@@ -58,7 +58,7 @@ func (c *testCommand) printFile(out *strings.Builder, f *testrun.File) {
 	}
 }
 
-func place(p testrun.Problem) string {
+func problemAt(p testrun.Problem) string {
 	return fmt.Sprintf("%s:%d:%d", printable(p.File), max(p.Line, 1), max(p.Column, 1))
 }
 
@@ -113,7 +113,7 @@ func (c *testCommand) printTest(out *strings.Builder, f *testrun.File, t *testru
 		}
 	}
 	for _, p := range t.Warnings {
-		fmt.Fprintf(out, "      %s: warning: %s\n", place(p), printable(p.Detail))
+		fmt.Fprintf(out, "      %s: warning: %s\n", problemAt(p), printable(p.Detail))
 	}
 }
 

@@ -24,7 +24,7 @@ func Read(data []byte) (*File, dsl.Problems) {
 		return nil, problems
 	}
 	d := &decoder{doc: doc, problems: problems}
-	f := d.file(place{value: doc.Value()})
+	f := d.file(location{value: doc.Value()})
 	d.problems.Sort()
 	return f, d.problems
 }
@@ -39,30 +39,30 @@ type decoder struct {
 	errors   int
 }
 
-// place is a value, and where it stands.
-type place struct {
+// location is a value, and where it stands.
+type location struct {
 	value   value.Value
 	pointer string
 }
 
-func (p place) property(name string) place {
+func (p location) property(name string) location {
 	object, _ := p.value.(map[string]any)
-	return place{object[name], p.pointer + "/" + jsonpointer.Escape(name)}
+	return location{object[name], p.pointer + "/" + jsonpointer.Escape(name)}
 }
 
-func (p place) has(name string) bool {
+func (p location) has(name string) bool {
 	object, _ := p.value.(map[string]any)
 	_, has := object[name]
 	return has
 }
 
-func (p place) item(i int) place {
+func (p location) item(i int) location {
 	list, _ := p.value.([]any)
-	return place{list[i], p.pointer + "/" + strconv.Itoa(i)}
+	return location{list[i], p.pointer + "/" + strconv.Itoa(i)}
 }
 
-// label names a place by the end of its pointer.
-func (p place) label() string {
+// label names a location by the end of its pointer.
+func (p location) label() string {
 	if p.pointer == "" {
 		return "The file"
 	}
@@ -74,22 +74,22 @@ func (p place) label() string {
 	return strconv.Quote(last)
 }
 
-func (d *decoder) at(p place) Position {
+func (d *decoder) at(p location) Position {
 	line, column := d.doc.Position(p.pointer)
 	return Position{Pointer: p.pointer, Line: line, Column: column}
 }
 
-func (d *decoder) problem(p place, code, detail, hint string) {
+func (d *decoder) problem(p location, code, detail, hint string) {
 	if d.errors++; d.errors <= maxProblems {
 		d.problems = append(d.problems, d.doc.ErrorAt(p.pointer, code, detail, hint))
 	}
 }
 
-func (d *decoder) invalid(p place, detail, hint string) {
+func (d *decoder) invalid(p location, detail, hint string) {
 	d.problem(p, dsl.CodeValue, p.label()+" "+detail, hint)
 }
 
-func (d *decoder) wrongType(p place, wanted, hint string) {
+func (d *decoder) wrongType(p location, wanted, hint string) {
 	d.problem(p, dsl.CodeWrongType, fmt.Sprintf("%s must be %s, but is %s.", p.label(), wanted, kindOf(p.value)), hint)
 }
 
@@ -113,12 +113,12 @@ func kindOf(v value.Value) string {
 // property is a property of a closed object, and what reads its value.
 type property struct {
 	name string
-	read func(place)
+	read func(location)
 }
 
 // object reads the properties of a closed object in the order of the names, and reports whatever is wrong with the
 // object as such. It reports false if the value is no object.
-func (d *decoder) object(p place, required []string, hints map[string]string, properties ...property) bool {
+func (d *decoder) object(p location, required []string, hints map[string]string, properties ...property) bool {
 	object, ok := p.value.(map[string]any)
 	if !ok {
 		d.wrongType(p, "an object", "")
@@ -151,7 +151,7 @@ func (d *decoder) object(p place, required []string, hints map[string]string, pr
 }
 
 // named reads an object with any names.
-func (d *decoder) named(p place, read func(name string, p place)) {
+func (d *decoder) named(p location, read func(name string, p location)) {
 	object, ok := p.value.(map[string]any)
 	if !ok {
 		d.wrongType(p, "an object", "")
@@ -167,7 +167,7 @@ func (d *decoder) named(p place, read func(name string, p place)) {
 }
 
 // list reads the items of a list.
-func (d *decoder) list(p place, read func(place)) {
+func (d *decoder) list(p location, read func(location)) {
 	list, ok := p.value.([]any)
 	if !ok {
 		d.wrongType(p, "a list", "")
@@ -183,7 +183,7 @@ func (d *decoder) list(p place, read func(place)) {
 }
 
 // exactlyOne reports a problem unless an object has exactly one of the properties, and returns the first that it has.
-func (d *decoder) exactlyOne(p place, names ...string) (first string) {
+func (d *decoder) exactlyOne(p location, names ...string) (first string) {
 	if _, ok := p.value.(map[string]any); !ok {
 		return ""
 	}
@@ -214,12 +214,12 @@ func either(names []string) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }
 
-func text(d *decoder, to *string) func(place) {
-	return func(p place) { *to = d.text(p) }
+func text(d *decoder, to *string) func(location) {
+	return func(p location) { *to = d.text(p) }
 }
 
-func filled(d *decoder, to *string) func(place) {
-	return func(p place) {
+func filled(d *decoder, to *string) func(location) {
+	return func(p location) {
 		if *to = d.text(p); strings.TrimSpace(*to) == "" && isText(p.value) {
 			d.invalid(p, "must not be empty.", "")
 		}
@@ -228,7 +228,7 @@ func filled(d *decoder, to *string) func(place) {
 
 func isText(v value.Value) bool { _, ok := v.(string); return ok }
 
-func (d *decoder) text(p place) string {
+func (d *decoder) text(p location) string {
 	s, ok := p.value.(string)
 	if !ok {
 		hint := ""
@@ -242,7 +242,7 @@ func (d *decoder) text(p place) string {
 	return s
 }
 
-func (d *decoder) boolean(p place) bool {
+func (d *decoder) boolean(p location) bool {
 	b, ok := p.value.(bool)
 	if !ok {
 		hint := ""
@@ -260,13 +260,13 @@ func (d *decoder) boolean(p place) bool {
 }
 
 // yes reads what can only be true.
-func (d *decoder) yes(p place) {
+func (d *decoder) yes(p location) {
 	if b, ok := p.value.(bool); !ok || !b {
 		d.wrongTypeOf(p, "true")
 	}
 }
 
-func (d *decoder) wrongTypeOf(p place, wanted string) {
+func (d *decoder) wrongTypeOf(p location, wanted string) {
 	if p.value == false {
 		d.invalid(p, "must be "+wanted+".", "Leave it out instead.")
 		return
@@ -275,7 +275,7 @@ func (d *decoder) wrongTypeOf(p place, wanted string) {
 }
 
 // whole reads a whole number between two bounds.
-func (d *decoder) whole(p place, low, high int) (int, bool) {
+func (d *decoder) whole(p location, low, high int) (int, bool) {
 	number, ok := p.value.(int)
 	switch {
 	case !ok && kindOf(p.value) == "a number":
@@ -291,14 +291,14 @@ func (d *decoder) whole(p place, low, high int) (int, bool) {
 	return number, true
 }
 
-func (d *decoder) count(p place) *Count {
+func (d *decoder) count(p location) *Count {
 	if n, ok := d.whole(p, 0, MaxEntries); ok {
 		return &Count{At: d.at(p), Number: n}
 	}
 	return nil
 }
 
-func (d *decoder) oneOf(p place, names ...string) string {
+func (d *decoder) oneOf(p location, names ...string) string {
 	s := d.text(p)
 	if isText(p.value) && !slices.Contains(names, s) {
 		d.invalid(p, fmt.Sprintf("must be %s, but is %q.", either(names), s), dsl.Suggest(s, names))
@@ -306,7 +306,7 @@ func (d *decoder) oneOf(p place, names ...string) string {
 	return s
 }
 
-func (d *decoder) duration(p place) dsl.Span {
+func (d *decoder) duration(p location) dsl.Span {
 	s := d.text(p)
 	if !isText(p.value) {
 		return dsl.Span{}
@@ -319,21 +319,21 @@ func (d *decoder) duration(p place) dsl.Span {
 }
 
 // valueAt keeps an expected value.
-func (d *decoder) valueAt(p place) *Value { return &Value{At: d.at(p), Value: p.value} }
+func (d *decoder) valueAt(p location) *Value { return &Value{At: d.at(p), Value: p.value} }
 
-func (d *decoder) values(p place) *Values {
+func (d *decoder) values(p location) *Values {
 	v := &Values{At: d.at(p), List: []Value{}}
-	d.list(p, func(p place) { v.List = append(v.List, *d.valueAt(p)) })
+	d.list(p, func(p location) { v.List = append(v.List, *d.valueAt(p)) })
 	return v
 }
 
-func (d *decoder) texts(p place) *Texts {
+func (d *decoder) texts(p location) *Texts {
 	v := &Texts{At: d.at(p), List: []string{}}
-	d.list(p, func(p place) { v.List = append(v.List, d.text(p)) })
+	d.list(p, func(p location) { v.List = append(v.List, d.text(p)) })
 	return v
 }
 
-func (d *decoder) address(p place) Address {
+func (d *decoder) address(p location) Address {
 	a := Address{At: d.at(p)}
 	filled(d, &a.Text)(p)
 	return a

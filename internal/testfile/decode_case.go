@@ -12,17 +12,17 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-func (d *decoder) file(p place) *File {
+func (d *decoder) file(p location) *File {
 	f := &File{doc: d.doc}
 	names := map[string]string{}
 	d.object(p, []string{"tests"}, map[string]string{"testCases": `Did you mean "tests"?`, "cases": `Did you mean "tests"?`},
 		property{"workflow", filled(d, &f.Workflow)},
-		property{"defaults", func(p place) { d.fill(&f.Defaults, p, false) }},
-		property{"tests", func(p place) {
+		property{"defaults", func(p location) { d.fill(&f.Defaults, p, false) }},
+		property{"tests", func(p location) {
 			if list, ok := p.value.([]any); ok && len(list) == 0 {
 				d.invalid(p, "must have at least one test.", "")
 			}
-			d.list(p, func(p place) {
+			d.list(p, func(p location) {
 				c := &Case{}
 				d.fill(c, p, true)
 				if at, twice := names[c.Name]; twice && c.Name != "" {
@@ -38,33 +38,33 @@ func (d *decoder) file(p place) *File {
 
 var caseHints = map[string]string{
 	"assertions": `Did you mean "expect"?`, "fixtures": `Did you mean "mocks"?`, "events": `Events over time go into "script", those before the start into "before".`,
-	"phase": `It belongs into "expect".`, "output": `It belongs into "expect".`, "mock": `Did you mean "mocks"?`, "tests": `Tests stand beside "defaults".`,
+	"phase": `It belongs in "expect".`, "output": `It belongs in "expect".`, "mock": `Did you mean "mocks"?`, "tests": `Tests stand beside "defaults".`,
 	"workflow": `It stands at the top of the file: all tests of a file are of one workflow.`,
 }
 
 // fill reads a test, or the defaults of all.
-func (d *decoder) fill(c *Case, p place, isTest bool) {
+func (d *decoder) fill(c *Case, p location, isTest bool) {
 	c.At = d.at(p)
 	properties := []property{
-		{"input", func(p place) {
+		{"input", func(p location) {
 			object, ok := p.value.(map[string]any)
 			if !ok {
 				d.wrongType(p, "an object", "")
 			}
 			c.Input, c.HasInput = object, ok
 		}},
-		{"at", func(p place) { c.StartMs, c.HasStart = d.time(p) }},
-		{"secrets", func(p place) {
+		{"at", func(p location) { c.StartMs, c.HasStart = d.time(p) }},
+		{"secrets", func(p location) {
 			c.Secrets = map[string]value.Value{}
-			d.named(p, func(name string, p place) { c.Secrets[name] = p.value })
+			d.named(p, func(name string, p location) { c.Secrets[name] = p.value })
 		}},
-		{"people", func(p place) {
+		{"people", func(p location) {
 			c.People = map[string]Person{}
-			d.named(p, func(name string, p place) { c.People[name] = Person{At: d.at(p), Groups: d.texts(p).List} })
+			d.named(p, func(name string, p location) { c.People[name] = Person{At: d.at(p), Groups: d.texts(p).List} })
 		}},
-		{"children", func(p place) {
+		{"children", func(p location) {
 			c.Children = map[string]Child{}
-			d.named(p, func(name string, p place) {
+			d.named(p, func(name string, p location) {
 				child := Child{At: d.at(p)}
 				filled(d, &child.File)(p)
 				if strings.Count(name, "/") != 1 || strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/") {
@@ -73,23 +73,23 @@ func (d *decoder) fill(c *Case, p place, isTest bool) {
 				c.Children[name] = child
 			})
 		}},
-		{"mocks", func(p place) {
-			d.named(p, func(name string, p place) { c.Mocks = append(c.Mocks, d.mock(name, p)) })
+		{"mocks", func(p location) {
+			d.named(p, func(name string, p location) { c.Mocks = append(c.Mocks, d.mock(name, p)) })
 		}},
-		{"before", func(p place) {
-			d.list(p, func(p place) { c.Before = append(c.Before, d.event(p)) })
+		{"before", func(p location) {
+			d.list(p, func(p location) { c.Before = append(c.Before, d.event(p)) })
 		}},
-		{"script", func(p place) {
-			d.list(p, func(p place) { c.Script = append(c.Script, d.step(p)) })
+		{"script", func(p location) {
+			d.list(p, func(p location) { c.Script = append(c.Script, d.step(p)) })
 		}},
-		{"strict", func(p place) { strict := d.boolean(p); c.Strict = &strict }},
+		{"strict", func(p location) { strict := d.boolean(p); c.Strict = &strict }},
 	}
 	var required []string
 	if isTest {
 		required = []string{"name"}
 		properties = append(properties,
 			property{"name", filled(d, &c.Name)},
-			property{"skip", func(p place) {
+			property{"skip", func(p location) {
 				switch v := p.value.(type) {
 				case bool:
 					if v {
@@ -101,15 +101,15 @@ func (d *decoder) fill(c *Case, p place, isTest bool) {
 					d.wrongType(p, "true, false or the reason (a text)", "")
 				}
 			}},
-			property{"only", func(p place) { c.Only = d.boolean(p) }},
-			property{"expect", func(p place) { c.Expect = d.expect(p) }},
+			property{"only", func(p location) { c.Only = d.boolean(p) }},
+			property{"expect", func(p location) { c.Expect = d.expect(p) }},
 		)
 	}
 	d.object(p, required, caseHints, properties...)
 }
 
 // time reads an instant.
-func (d *decoder) time(p place) (ms int64, ok bool) {
+func (d *decoder) time(p location) (ms int64, ok bool) {
 	s := d.text(p)
 	if !isText(p.value) {
 		return 0, false
@@ -123,7 +123,7 @@ func (d *decoder) time(p place) (ms int64, ok bool) {
 }
 
 // event reads an event of the world outside. Only what is given is checked: the rest is filled in.
-func (d *decoder) event(p place) *Event {
+func (d *decoder) event(p location) *Event {
 	e := &Event{At: d.at(p)}
 	attributes, ok := p.value.(map[string]any)
 	if !ok {
@@ -155,16 +155,16 @@ func (e *Event) Envelope(id string) map[string]any {
 	return envelope
 }
 
-func (d *decoder) step(p place) *Step {
+func (d *decoder) step(p location) *Step {
 	s := &Step{At: d.at(p)}
-	flag := func(f StepFlag) func(place) {
-		return func(p place) { d.yes(p); s.Flag = f }
+	flag := func(f StepFlag) func(location) {
+		return func(p location) { d.yes(p); s.Flag = f }
 	}
 	if !d.object(p, nil, map[string]string{"after": `Did you mean "at"? It counts from the start of the test.`},
-		property{"at", func(p place) { s.After = d.duration(p) }},
+		property{"at", func(p location) { s.After = d.duration(p) }},
 		property{"waiting", filled(d, &s.Waiting)},
-		property{"event", func(p place) { s.Event = d.event(p) }},
-		property{"cancel", func(p place) {
+		property{"event", func(p location) { s.Event = d.event(p) }},
+		property{"cancel", func(p location) {
 			reason := ""
 			if p.value != true {
 				reason = d.text(p)
@@ -182,7 +182,7 @@ func (d *decoder) step(p place) *Step {
 }
 
 // condition compiles an expression.
-func (d *decoder) condition(p place) *Condition {
+func (d *decoder) condition(p location) *Condition {
 	c := &Condition{At: d.at(p), Source: d.text(p)}
 	if !isText(p.value) {
 		return c

@@ -11,7 +11,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-func (d *decoder) mock(address string, p place) *Mock {
+func (d *decoder) mock(address string, p location) *Mock {
 	m := &Mock{At: d.at(p), Address: address}
 	switch list := p.value.(type) {
 	case []any:
@@ -19,7 +19,7 @@ func (d *decoder) mock(address string, p place) *Mock {
 		if len(list) == 0 {
 			d.invalid(p, "must have at least one answer.", "Write {hangs: true} for a task that never ends.")
 		}
-		d.list(p, func(p place) { m.Entries = append(m.Entries, d.entry(p, 1)) })
+		d.list(p, func(p location) { m.Entries = append(m.Entries, d.entry(p, 1)) })
 	case map[string]any:
 		m.Entries = []*Entry{d.entry(p, Always)}
 	default:
@@ -31,29 +31,29 @@ func (d *decoder) mock(address string, p place) *Mock {
 var entryHints = map[string]string{
 	"return": `Did you mean "returns"?`, "result": `Did you mean "returns"?`, "output": `Did you mean "returns"?`, "value": `Did you mean "returns"?`,
 	"error": `Did you mean "raises"?`, "raise": `Did you mean "raises"?`, "fails": `Did you mean "raises"?`, "answer": `Did you mean "answers"?`,
-	"status": `It belongs into "response" or "raises".`, "body": `It belongs into "response".`, "code": `It belongs into "process".`,
-	"stdout": `It belongs into "process".`, "outcome": `It belongs into "answers".`, "delay": `Did you mean "after"?`,
+	"status": `It belongs in "response" or "raises".`, "body": `It belongs in "response".`, "code": `It belongs in "process".`,
+	"stdout": `It belongs in "process".`, "outcome": `It belongs in "answers".`, "delay": `Did you mean "after"?`,
 }
 
 // entry reads one answer. times is how often it answers unless it says so.
-func (d *decoder) entry(p place, times int) *Entry {
+func (d *decoder) entry(p location, times int) *Entry {
 	e := &Entry{At: d.at(p), Times: times}
 	ok := d.object(p, nil, entryHints,
-		property{"returns", func(p place) { e.Returns = p.value }},
-		property{"response", func(p place) { e.Response = d.response(p) }},
-		property{"process", func(p place) { e.Process = d.process(p) }},
-		property{"raises", func(p place) { e.Raises = d.raises(p) }},
-		property{"answers", func(p place) { e.Answers = d.answer(p) }},
-		property{"messages", func(p place) {
+		property{"returns", func(p location) { e.Returns = p.value }},
+		property{"response", func(p location) { e.Response = d.response(p) }},
+		property{"process", func(p location) { e.Process = d.process(p) }},
+		property{"raises", func(p location) { e.Raises = d.raises(p) }},
+		property{"answers", func(p location) { e.Answers = d.answer(p) }},
+		property{"messages", func(p location) {
 			e.Messages = []value.Value{}
-			d.list(p, func(p place) { e.Messages = append(e.Messages, p.value) })
+			d.list(p, func(p location) { e.Messages = append(e.Messages, p.value) })
 		}},
 		property{"hangs", d.yes},
 		property{"real", d.yes},
-		property{"after", func(p place) { e.After = d.duration(p) }},
-		property{"interrupted", func(p place) { e.Interrupted, _ = d.whole(p, 0, 100) }},
-		property{"when", func(p place) { e.When = d.condition(p) }},
-		property{"times", func(p place) {
+		property{"after", func(p location) { e.After = d.duration(p) }},
+		property{"interrupted", func(p location) { e.Interrupted, _ = d.whole(p, 0, 100) }},
+		property{"when", func(p location) { e.When = d.condition(p) }},
+		property{"times", func(p location) {
 			switch v := p.value.(type) {
 			case string:
 				if v != "always" {
@@ -64,7 +64,7 @@ func (d *decoder) entry(p place, times int) *Entry {
 				e.Times, _ = d.whole(p, 1, MaxEntries)
 			}
 		}},
-		property{"files", func(p place) { e.Files = d.files(p) }},
+		property{"files", func(p location) { e.Files = d.files(p) }},
 	)
 	if !ok {
 		return e
@@ -77,30 +77,30 @@ func (d *decoder) entry(p place, times int) *Entry {
 	if len(e.Files) > 0 && slices.Contains([]Kind{Raises, Hangs, Real, Answers}, e.Kind) {
 		hint := ""
 		if e.Kind == Answers {
-			hint = `Files of a person belong into "answers".`
+			hint = `Files of a person belong in "answers".`
 		}
 		d.problem(p.property("files"), dsl.CodeConflict, fmt.Sprintf("%q has no files.", e.Kind), hint)
 	}
 	return e
 }
 
-func (d *decoder) response(p place) *Response {
+func (d *decoder) response(p location) *Response {
 	r := &Response{Status: 200}
 	d.object(p, nil, map[string]string{"code": `Did you mean "status"?`, "statusCode": `Did you mean "status"?`, "content": `Did you mean "body"?`, "json": `Did you mean "body"?`},
-		property{"status", func(p place) { r.Status, _ = d.whole(p, 100, 599) }},
-		property{"headers", func(p place) {
+		property{"status", func(p location) { r.Status, _ = d.whole(p, 100, 599) }},
+		property{"headers", func(p location) {
 			r.Headers = map[string]string{}
-			d.named(p, func(name string, p place) { r.Headers[name] = d.text(p) })
+			d.named(p, func(name string, p location) { r.Headers[name] = d.text(p) })
 		}},
-		property{"body", func(p place) { r.Body, r.HasBody = p.value, true }},
+		property{"body", func(p location) { r.Body, r.HasBody = p.value, true }},
 	)
 	return r
 }
 
-func (d *decoder) process(p place) *ProcessEnd {
+func (d *decoder) process(p location) *ProcessEnd {
 	r := &ProcessEnd{}
 	d.object(p, nil, map[string]string{"exit": `Did you mean "code"?`, "status": `Did you mean "code"?`, "output": `Did you mean "stdout"?`},
-		property{"code", func(p place) { r.Code, _ = d.whole(p, 0, 255) }},
+		property{"code", func(p location) { r.Code, _ = d.whole(p, 0, 255) }},
 		property{"stdout", text(d, &r.Stdout)},
 		property{"stderr", text(d, &r.Stderr)},
 	)
@@ -117,7 +117,7 @@ var standardStatus = map[string]int{
 var standardTypes = []string{"configuration", "validation", "expression", "authentication", "authorization", "timeout", "communication", "runtime"}
 
 // errorType reads the type of an error: a short name or an address.
-func (d *decoder) errorType(p place) string {
+func (d *decoder) errorType(p location) string {
 	s := d.text(p)
 	if !isText(p.value) {
 		return ""
@@ -137,11 +137,11 @@ func (d *decoder) errorType(p place) string {
 	return s
 }
 
-func (d *decoder) raises(p place) *Fault {
+func (d *decoder) raises(p location) *Fault {
 	f := &Fault{}
 	if !d.object(p, []string{"type"}, nil,
-		property{"type", func(p place) { f.Type = d.errorType(p) }},
-		property{"status", func(p place) { f.Status, _ = d.whole(p, 100, 599) }},
+		property{"type", func(p location) { f.Type = d.errorType(p) }},
+		property{"status", func(p location) { f.Status, _ = d.whole(p, 100, 599) }},
 		property{"title", text(d, &f.Title)},
 		property{"detail", text(d, &f.Detail)},
 	) {
@@ -155,25 +155,25 @@ func (d *decoder) raises(p place) *Fault {
 	return f
 }
 
-func (d *decoder) answer(p place) *Answer {
+func (d *decoder) answer(p location) *Answer {
 	a := &Answer{}
 	d.object(p, nil, map[string]string{"form": `Did you mean "data"?`, "person": `Did you mean "by"?`},
 		property{"outcome", filled(d, &a.Outcome)},
-		property{"data", func(p place) { a.Data = p.value }},
+		property{"data", func(p location) { a.Data = p.value }},
 		property{"comment", text(d, &a.Comment)},
 		property{"by", filled(d, &a.By)},
-		property{"files", func(p place) { a.Files = d.files(p) }},
+		property{"files", func(p location) { a.Files = d.files(p) }},
 	)
 	return a
 }
 
-func (d *decoder) files(p place) (files []*FileRef) {
-	d.list(p, func(p place) {
+func (d *decoder) files(p location) (files []*FileRef) {
+	d.list(p, func(p location) {
 		f := &FileRef{At: d.at(p)}
 		if d.object(p, []string{"name"}, map[string]string{"path": `Did you mean "from"?`, "content": `Did you mean "text"?`, "mediaType": `Did you mean "media_type"?`},
 			property{"name", filled(d, &f.Name)},
 			property{"from", filled(d, &f.From)},
-			property{"text", func(p place) { f.Text, f.HasText = d.text(p), true }},
+			property{"text", func(p location) { f.Text, f.HasText = d.text(p), true }},
 			property{"media_type", filled(d, &f.MediaType)},
 		) && p.has("from") && p.has("text") {
 			d.problem(p.property("text"), dsl.CodeConflict, `A file has both "from" and "text"; only one is allowed.`, "")

@@ -16,7 +16,7 @@ const (
 // milliseconds.
 const DefaultAt = 1769860800000
 
-// Position is a place in the text of a test file.
+// Position is a position in the text of a test file.
 type Position struct {
 	Pointer string // JSON pointer
 	Line    int    // from 1
@@ -65,7 +65,7 @@ type Skip struct {
 	Reason string // may be empty
 }
 
-// Person is somebody who may answer human tasks.
+// Person may answer human tasks.
 type Person struct {
 	At     Position
 	Groups []string
@@ -158,7 +158,7 @@ type Answer struct {
 	Outcome string // empty: the only one
 	Data    value.Value
 	Comment string
-	By      string // e-mail address or id; empty: somebody who may
+	By      string // e-mail address or id; empty: the first person that may
 	Files   []*FileRef
 }
 

@@ -85,7 +85,7 @@ func (d *differ) compare(path []string, want, got value.Value) {
 	d.add(path, difference{want: want, got: got, hasWant: true, hasGot: true})
 }
 
-// failures are those of an expectation whose value stands at a place of the test file.
+// failures are those of an expectation whose value has a position in the test file.
 func (o *outcome) failures(name string, at testfile.Position, found []difference) (all []Failure) {
 	for _, d := range found {
 		expectation, pointer := name, at.Pointer
@@ -97,11 +97,11 @@ func (o *outcome) failures(name string, at testfile.Position, found []difference
 			}
 			pointer += "/" + jsonpointer.Escape(token)
 		}
-		place := at
+		position := at
 		if at.Pointer != "" {
-			place = o.suite.file.Position(pointer)
+			position = o.suite.file.Position(pointer)
 		}
-		all = append(all, Failure{Expectation: expectation, At: place, Want: d.want, Got: d.got, HasWant: d.hasWant, HasGot: d.hasGot})
+		all = append(all, Failure{Expectation: expectation, At: position, Want: d.want, Got: d.got, HasWant: d.hasWant, HasGot: d.hasGot})
 	}
 	return all
 }

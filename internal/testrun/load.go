@@ -31,7 +31,7 @@ type suite struct {
 	snapshots *snapshots // nil: the file is wrong
 }
 
-// Suffix is what the names of test files end with. Those of test files in JSON end with .test.json; .test.yml is known, too.
+// Suffix is what the names of test files end with; those in JSON end with .test.json, and .test.yml is known, too.
 const Suffix = ".test.yaml"
 
 var suffixes = []string{Suffix, ".test.yml", ".test.json"}

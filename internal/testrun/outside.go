@@ -250,8 +250,8 @@ func whatCall(c machine.Command) string {
 	return excerpt.Line(strings.TrimSpace(strings.Join(words, " ")), 100)
 }
 
-// logLine is what the function log of the default catalog gives, which writes to the log of an execution and is mocked
-// by nobody.
+// logLine is what the function log of the default catalog gives, which writes to the log of an execution and
+// needs no mock.
 func logLine(c machine.Command) (string, bool) {
 	args, _ := c.Args.(map[string]any)
 	if _, logs := args["serverLog"]; !logs {

@@ -18,8 +18,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// anybody answers where a test does not say who does.
-const anybody = "somebody@example.org"
+// defaultPerson answers where a test does not say who does.
+const defaultPerson = "person@example.org"
 
 // person answers a human task. An answer that the service would refuse is an error of the test.
 func (p *play) person(e *rehearse.Execution, c machine.Command) (rehearse.Answer, error) {
@@ -177,7 +177,7 @@ func (p *play) whoAnswers(a *human.Assignees, given string) (who, complaint stri
 	}
 	candidates := slices.Sorted(maps.Keys(people))
 	if len(people) == 0 {
-		candidates = append(slices.Clone(a.Users), anybody)
+		candidates = append(slices.Clone(a.Users), defaultPerson)
 	}
 	for _, one := range candidates {
 		if refused(one) == "" {

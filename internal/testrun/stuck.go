@@ -112,7 +112,7 @@ func (o *outcome) stuckError(s *rehearse.Stuck) *Error {
 				suggest("{waiting: " + quoted(address) + ", event: {type: " + quoted(event) + ", data: {}}}")
 			case machine.WaitPerson:
 				waits = append(waits, fmt.Sprintf("%q (%s) waits for a person, whose mock hangs", address, reference))
-				suggest("{waiting: " + quoted(address) + ", cancel: nobody answers}")
+				suggest("{waiting: " + quoted(address) + ", cancel: no answer}")
 			case machine.WaitChild:
 				if !o.runs(reference) {
 					waits = append(waits, fmt.Sprintf("%q (%s) waits for another workflow, whose mock hangs", address, reference))

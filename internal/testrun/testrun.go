@@ -31,7 +31,7 @@ type Config struct {
 	Filter  *regexp.Regexp // only tests whose "file: name" matches; nil: all
 	Jobs    int            // tests at a time; 0: as many as there are processors
 	Last    bool           // what happens at the same time, happens in the reverse order
-	Crash   bool           // each test runs again, with its machine restored before every event: the result must be the same
+	Crash   bool           // each test runs again, restored before every event: the result must be the same
 	Strict  bool           // unused mocks and steps are errors in all tests
 	Update  bool           // snapshots are written as they are
 	CI      bool           // `only` and missing snapshots are failures

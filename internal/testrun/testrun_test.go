@@ -223,7 +223,7 @@ tests:
     mocks: {ask: {answers: {outcome: approve, data: {ok: true}, by: Ada@example.org}}}
   - name: assigned
     mocks: {ask: {answers: {outcome: approve, data: {ok: true}, by: cy@example.org}}}
-  - name: nobody
+  - name: unknown
     mocks: {ask: {answers: {outcome: approve, data: {ok: true}, by: dy@example.org}}}
   - name: no mock
   - name: waits
@@ -241,7 +241,7 @@ excluded error
   wrong_answer line 21: The answer to "ask" would be refused: the task excludes Ada@example.org.
 assigned error
   wrong_answer line 23: The answer to "ask" would be refused: the task is assigned to controllers, and cy@example.org is none of them.
-nobody error
+unknown error
   wrong_answer line 25: The answer to "ask" would be refused: there is no dy@example.org in `+"`people`"+`. Did you mean "cy@example.org"?
 no mock error
   missing_mock line 26: There is no mock for "ask" (/do/0/guard/try/0/ask, human task), which is started at 0s.
