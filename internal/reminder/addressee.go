@@ -61,11 +61,8 @@ func names(list []string, p *store.Person) bool {
 
 // mailsOf are the mails that a fact calls for: one to each person who may answer the task, and no other.
 func mailsOf(r *store.Reader, f *store.Fact) (task store.HumanTask, mails []store.TaskMail, err error) {
-	task, err = r.HumanTaskByNo(f.Task)
-	if errors.Is(err, store.ErrNotFound) {
-		return task, nil, nil
-	}
-	if err != nil || task.EndedMs != 0 {
+	task, found, err := openTask(r, f.Task)
+	if err != nil || !found {
 		return task, nil, err
 	}
 	a := assigneesOf(&task)
@@ -108,6 +105,16 @@ func mailsOf(r *store.Reader, f *store.Fact) (task store.HumanTask, mails []stor
 		}
 	}
 	return task, mails, nil
+}
+
+// openTask reads a task that has not ended. One that is damaged, which the store logs, must not keep back the mails
+// about others: it counts as not found.
+func openTask(r *store.Reader, no int64) (task store.HumanTask, found bool, err error) {
+	task, err = r.HumanTaskByNo(no)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) {
+		return task, false, nil
+	}
+	return task, err == nil && task.EndedMs == 0, err
 }
 
 // personOf finds a person by id or e-mail address.
@@ -172,11 +179,8 @@ func membersOf(r *store.Reader, account int64, name string, exclude []string) (l
 // addresseeOf finds out, when a mail is about to be handed out, whom it goes to; nil: to no person any more, because
 // the task has ended, or the person may not answer it.
 func addresseeOf(r *store.Reader, m *store.TaskMail) (*store.HumanTask, *Addressee, error) {
-	task, err := r.HumanTaskByNo(m.Task)
-	if errors.Is(err, store.ErrNotFound) || err == nil && task.EndedMs != 0 {
-		return nil, nil, nil
-	}
-	if err != nil {
+	task, found, err := openTask(r, m.Task)
+	if err != nil || !found {
 		return nil, nil, err
 	}
 	a := assigneesOf(&task)

@@ -156,6 +156,36 @@ func TestMailsThatAreNotNeededAnyMore(t *testing.T) {
 	f.empty(w)
 }
 
+// A task whose row is damaged keeps back no mail about others.
+func TestDamagedTask(t *testing.T) {
+	f := newSQLite(t)
+	f.person("Ada")
+	f.store.SetSealer(f.sealer, true, nil)
+	o := f.outbox()
+	w := f.worker(o)
+	f.step(w)
+	opened, later := f.open(f.task(f.execution, users("ada@example.org")), 0), f.open(f.task(f.execution, users("ada@example.org")), time.Hour)
+	f.open(f.task(f.execution, users("ada@example.org")), 0)
+	damage := func(h store.HumanTask) {
+		err := f.raw.Update(t.Context(), func(c store.Conn) error {
+			_, err := c.Exec(`UPDATE human_task SET title = ?2 WHERE no = ?1`, h.No, []byte{0xC5, 0, 0})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage(opened)
+	f.step(w)
+	f.wantSent(f.sent(o), "Task: Approve the invoice to ada@example.org", "Task: Approve the invoice to ada@example.org")
+	damage(later)
+	f.advance(2 * time.Hour)
+	f.step(w)
+	f.wantSent(f.sent(o))
+	f.wantFacts(fmt.Sprintf("task.opened %d", opened.No), fmt.Sprintf("task.opened %d", later.No), fmt.Sprintf("task.opened %d", later.No+1), fmt.Sprintf("task.overdue %d", later.No))
+	f.empty(w)
+}
+
 // A large group gets mail to some of its members, and a workflow sends no more than it may: what is more waits, and
 // other workflows do not.
 func TestRateOfAWorkflow(t *testing.T) {

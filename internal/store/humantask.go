@@ -282,6 +282,9 @@ func (r *Reader) humanTask(where string, args ...any) (h HumanTask, err error) {
 		h.Request = r.payload(row, humanRequestAt, kindTaskRequest, idKey(h.ID))
 		h.Answer = r.payload(row, humanRequestAt+3, kindTaskAnswer, idKey(h.ID))
 	}, args...)
+	if bad != nil {
+		bad = fmt.Errorf("%w: %w", ErrDamaged, bad)
+	}
 	if err = cmp.Or(err, bad); err != nil {
 		return HumanTask{}, fmt.Errorf("read a human task: %w", err)
 	}
@@ -298,7 +301,7 @@ func (r *Reader) HumanTaskOf(execution int64, command uint64) (HumanTask, error)
 	return r.humanTask(` WHERE h.execution = ?1 AND h.command = ?2`, execution, int64(command))
 }
 
-// HumanTaskByNo reads a task by its internal number. Errors: ErrNotFound.
+// HumanTaskByNo reads a task by its internal number. Errors: ErrNotFound, ErrDamaged.
 func (r *Reader) HumanTaskByNo(no int64) (HumanTask, error) {
 	return r.humanTask(` WHERE h.no = ?1`, no)
 }

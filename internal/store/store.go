@@ -14,6 +14,7 @@ var (
 	ErrConflict    = errors.New("conflict")            // a unique constraint, or a compare-and-set that lost
 	ErrUnavailable = errors.New("storage unavailable") // disk full, read-only, I/O error, closed
 	ErrLocked      = errors.New("database in use by another process")
+	ErrDamaged     = errors.New("damaged") // a row that cannot be read, though the database can
 )
 
 // DB is what a dialect implements. All methods are safe for concurrent use.
