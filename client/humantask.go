@@ -29,7 +29,7 @@ type HumanTask struct {
 	ItemID          string        `json:"item_id,omitempty"`
 	Environment     string        `json:"environment"`
 	WithdrawnReason string        `json:"withdrawn_reason,omitempty"` // timeout, cancelled, lost_branch, jump or ended
-	Refused         string        `json:"refused,omitempty"`          // code of the error that an answer would get now; empty: none
+	Refused         string        `json:"refused,omitempty"`          // code with which an answer would be refused now
 
 	Instructions     string            `json:"instructions,omitempty"` // Markdown
 	InstructionsHTML string            `json:"instructions_html,omitempty"`
