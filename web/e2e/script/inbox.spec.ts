@@ -260,3 +260,163 @@ test.describe("on a phone", () => {
     await inspect("inbox-phone-answered");
   });
 });
+
+test("several tasks are answered together, and what was not is said", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "operator" }]);
+  const group = await admin.call<{ id: string }>("POST", "/groups", { name: `Clerks ${person.email}` });
+  const { data } = await admin.call<{ data: { id: string }[] }>("GET", `/users?q=${person.email}`);
+  await admin.call("PUT", `/groups/${group.id}/members/${data[0]?.id}`);
+  const groups = [`Clerks ${person.email}`];
+  const outcomes = ["sent", "lost"];
+  const letters = await asking(admin, { title: '${ "Letter " + .to }', assignees: { groups }, outcomes });
+  const asked = [await ask(admin, letters, { to: "A" }), await ask(admin, letters, { to: "B" })];
+  const needs = { type: "object", required: ["why"], properties: { why: { type: "string" } } };
+  const more = await asking(admin, { title: "Letter with a reason", assignees: { groups }, outcomes, form: needs });
+  const open = await ask(admin, more);
+  const other = await ask(admin, letters, { to: "C" });
+  await signIn(person);
+  await page.goto("/inbox");
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await hand.follow("My groups 4");
+  await expect(rows(page)).toHaveCount(4);
+  await page.keyboard.press("j");
+  await expect(title(page)).toHaveText("Letter A");
+  await page.keyboard.press("x");
+  await page.keyboard.press("j");
+  await expect(title(page)).toHaveText("Letter B");
+  await page.keyboard.press("Shift+X");
+  await expect(page.getByLabel("Select Letter A")).toBeChecked();
+  await expect(page.getByLabel("Select Letter B")).toBeChecked();
+  await page.getByLabel("Select Letter with a reason").check();
+  await inspect("inbox-selected");
+  await hand.press("Answer them together");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("sent").check();
+  await dialog.getByLabel("Comment").fill("By the morning post");
+  await inspect("inbox-bulk");
+  await hand.press("Answer 3 tasks");
+  await expect(dialog).toContainText("2 tasks were answered. 1 was not:");
+  await expect(dialog).toContainText("Letter with a reason It asks for more than a decision.");
+  await inspect("inbox-bulk-done");
+  for (const each of asked) {
+    expect(await look(admin, each)).toMatchObject({ answer: { outcome: "sent", comment: "By the morning post" } });
+  }
+  await dialog.getByRole("link", { name: "Letter with a reason" }).click();
+  await expect(title(page)).toHaveText("Letter with a reason");
+  await expect(rows(page)).toHaveCount(2);
+  expect(await look(admin, open)).toMatchObject({ status: "open" });
+  expect(await look(admin, other)).toMatchObject({ status: "open" });
+});
+
+test("what is typed is on the server after a moment, and in another browser", async ({
+  page,
+  browser,
+  admin,
+  signIn,
+  hand,
+  server,
+  others,
+}) => {
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "participant" }]);
+  const task = await ask(admin, await asking(admin, { ...damage, assignees: { users: [person.email] } }));
+  await signIn(person);
+  await page.goto(`/inbox/${task.id}`);
+  await hand.press("Add an entry to Parts");
+  await hand.fill("Part", "bumper");
+  await page.getByLabel("Files, at most 3").setInputFiles(photo("bumper.png"));
+  await hand.fill("Comment", "More to come");
+  await expect(page.getByText(/^Kept in this window/)).toBeVisible();
+  await expect(page.getByText(/^Saved/)).toBeVisible();
+
+  expect(others).toEqual([]);
+  const context = await browser.newContext({ storageState: await page.context().storageState() });
+  const elsewhere = await context.newPage();
+  await elsewhere.goto(`${server.url}/inbox/${task.id}`);
+  await expect(elsewhere.getByLabel("Part", { exact: true })).toHaveValue("bumper");
+  await expect(elsewhere.getByLabel("Comment", { exact: true })).toHaveValue("More to come");
+  await expect(elsewhere.getByRole("button", { name: "Remove bumper.png" })).toBeVisible();
+  await elsewhere.getByRole("button", { name: "Begin again" }).click();
+  await expect(elsewhere.getByLabel("Comment", { exact: true })).toHaveValue("");
+  await expect.poll(async () => (await page.request.get(`/api/v1/human-tasks/${task.id}/draft`)).json()).toEqual({});
+  await context.close();
+});
+
+test("an execution that waits for a person says so everywhere, and leads to the task", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "operator" }]);
+  const workflow = await asking(admin, {
+    title: "Look at it",
+    assignees: { users: [person.email] },
+    due: { hours: 1 },
+  });
+  const task = await ask(admin, workflow);
+  await signIn(person);
+  await page.goto(`/executions?filter=workflow:${workflow.name}`);
+  await expect(page.getByRole("table").getByText("needs a person")).toBeVisible();
+  await hand.follow("for a person");
+  await expect(title(page)).toHaveText("Look at it");
+  await page.getByText("What led here").click();
+  await expect(page.getByRole("tree").getByText("needs a person")).toBeVisible();
+  await inspect("inbox-led");
+  await page.getByRole("treeitem").click();
+  await expect(page).toHaveURL(`/executions/${task.execution}?task=/do/0/ask`);
+  const links = page.getByRole("link", { name: "Open the task" });
+  await expect(links).toHaveCount(2); // beside the state, and in the inspector
+  await inspect("execution-waits");
+  await hand.follow("Graph");
+  await page.getByRole("button", { name: "Outline" }).click();
+  await expect(page.getByRole("tree").getByText("needs a person")).toBeVisible();
+  await links.first().click();
+  await expect(page).toHaveURL(`/inbox/${task.id}?view=all`);
+  await page.getByRole("article").getByRole("button", { name: "done" }).click();
+  await expect(page.getByText("Look at it: done")).toBeVisible();
+  await page.goto(`/executions/${task.execution}`);
+  await expect(links).toHaveCount(0);
+});
+
+test("another filter closes a task that it does not have, and opening one changes no filter", async ({
+  page,
+  admin,
+  signIn,
+}) => {
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "operator" }]);
+  const users = [person.email];
+  const [mine, late] = [
+    await ask(admin, await asking(admin, { title: "Plain", assignees: { users } })),
+    await ask(admin, await asking(admin, { title: "Late", assignees: { users }, due: { milliseconds: 1 } })),
+  ];
+  await signIn(person);
+  await page.goto("/inbox");
+  await page.getByRole("link", { name: "Plain" }).click();
+  await expect(page).toHaveURL(`/inbox/${mine.id}`);
+  await page.getByLabel("Overdue only").check();
+  await expect(page).toHaveURL("/inbox?overdue=true");
+  await expect(title(page)).toHaveCount(0);
+  await expect(rows(page)).toHaveText([/Late.*overdue/]);
+  await page.getByRole("link", { name: "Late" }).click();
+  await expect(page).toHaveURL(`/inbox/${late.id}?overdue=true`);
+  await expect(title(page)).toHaveText("Late");
+  // The task is in the other filter, too: it stays open.
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await expect(page).toHaveURL(`/inbox/${late.id}`);
+  await expect(rows(page)).toHaveCount(2);
+  await expect(title(page)).toHaveText("Late");
+  // A link to a task works whatever the filter of the list is.
+  await page.goto(`/inbox/${mine.id}?overdue=true`);
+  await expect(title(page)).toHaveText("Plain");
+});

@@ -7,7 +7,7 @@ export type Task = Schemas["HumanTask"];
 export type Answer = Schemas["TaskAnswer"];
 export type Outcome = Schemas["TaskOutcome"];
 
-export const views = ["mine", "unassigned", "all", "done"] as const;
+export const views = ["mine", "groups", "unassigned", "all", "done"] as const;
 export type View = (typeof views)[number];
 
 /** Which tasks are listed. It is the address of the page too. */
@@ -29,6 +29,7 @@ export const isOpen = (task: Pick<Task, "status">): boolean => task.status === "
 
 const ofView = {
   mine: { assignee: "me" },
+  groups: { assignee: "my-groups" },
   unassigned: { unassigned: true },
   all: {},
   done: { status: "answered", answered_by: "me", sort: "created" },
@@ -124,6 +125,44 @@ export type AnswerBody = Schemas["AnswerBody"];
 
 export const answerTask = async (id: string, body: AnswerBody, once: string): Promise<Task> =>
   changed(await answer(client.POST("/human-tasks/{taskId}/answer", { params: sent(id, once), body })));
+
+export type BulkAnswers = Schemas["BulkAnswers"];
+
+/** Gives many tasks the same answer. */
+export async function answerTasks(body: Schemas["BulkAnswerBody"], once: string): Promise<BulkAnswers> {
+  const params = { header: { "Idempotency-Key": once } };
+  const done = await answer(client.POST("/human-tasks/answer", { params, body }));
+  void queries.invalidateQueries({ queryKey: [...tasks(), "counts"] });
+  return done;
+}
+
+export type ServerDraft = Schemas["TaskDraft"];
+
+/** What the person has entered into a task and not sent, from wherever they did, with the files that it names. */
+export const draftQuestion = (id: string) => ({
+  ...question(["tasks", "draft", id], async (signal) => {
+    const draft = await answer(client.GET("/human-tasks/{taskId}/draft", { params: at(id), signal }));
+    const found = await Promise.all((draft.files ?? []).map(referenceOf));
+    return { data: { ...draft, references: found.filter((file) => file !== undefined) } };
+  }),
+  retry: false,
+  gcTime: 0,
+  refetchOnWindowFocus: false,
+});
+
+/** Keeps what is entered; an empty body deletes it. */
+export const putDraft = (id: string, body: Schemas["DraftBody"]): Promise<ServerDraft> =>
+  answer(client.PUT("/human-tasks/{taskId}/draft", { params: at(id), body }));
+
+/** The reference of a file that was uploaded before; undefined: it is gone. */
+export async function referenceOf(uri: string): Promise<Shown | undefined> {
+  const fileId = new URL(uri, location.href).pathname.split("/").at(-1) ?? "";
+  try {
+    return (await answer(client.GET("/files/{fileId}", { params: { path: { fileId } } }))).reference;
+  } catch {
+    return undefined;
+  }
+}
 
 /** A file that a task shows. */
 export type Shown = Schemas["FileReference"];

@@ -53,6 +53,7 @@ export const batches = {
   by: (name: string) => `von ${name}`,
   download: "Einträge herunterladen (JSON)",
   executions: "Als Ausführungen zeigen",
+  tasks: "Aufgaben von Personen",
   cancel: "Abbrechen",
   cancelTitle: "Den Stapel abbrechen?",
   cancelHelp: (n: number) =>

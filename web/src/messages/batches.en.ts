@@ -47,6 +47,7 @@ export const batches = {
   by: (name: string) => `by ${name}`,
   download: "Download the items (JSON)",
   executions: "Show as executions",
+  tasks: "Tasks of people",
   cancel: "Cancel",
   cancelTitle: "Cancel the batch?",
   cancelHelp: (n: number) =>

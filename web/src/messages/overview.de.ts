@@ -10,6 +10,8 @@ export const overview = {
   nothing: "Es gibt nichts zu tun.",
   people: (n: string, one: boolean) =>
     one ? "1 Ausführung wartet auf eine Person" : `${n} Ausführungen warten auf eine Person`,
+  tasks: (n: string, one: boolean) => (one ? "1 Aufgabe für dich" : `${n} Aufgaben für dich`),
+  overdue: (n: string) => `${n} überfällig`,
   failed: (n: number) => plural(n, "Fehler", "Fehler"),
   allFailed: "Alle Fehler",
   example: "Beispiel",

@@ -9,6 +9,8 @@ export const overview = {
   needs: "Needs you",
   nothing: "Nothing needs you.",
   people: (n: string, one: boolean) => (one ? "1 execution needs a person" : `${n} executions need a person`),
+  tasks: (n: string, one: boolean) => (one ? "1 task for you" : `${n} tasks for you`),
+  overdue: (n: string) => `${n} overdue`,
   failed: (n: number) => plural(n, "failure", "failures"),
   allFailed: "All failures",
   example: "Example",

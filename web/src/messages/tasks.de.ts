@@ -85,6 +85,30 @@ export const tasks = {
   missing: (n: number) => `${plural(n, "Angabe stimmt", "Angaben stimmen")} noch nicht:`,
   where: { outcome: "Entscheidung", comment: "Kommentar", files: "Dateien", form: "Antwort" },
 
+  refused: {
+    not_assigned: "Andere sind dafür zuständig.",
+    excluded: "Eine andere Person als du muss antworten.",
+    claimed_by_other: "Eine andere Person hat sie übernommen.",
+    insufficient_scope: "Deine Rollen erlauben dir die Antwort nicht.",
+    answer_conflict: "Eine andere Person hat geantwortet.",
+    task_withdrawn: "Sie wurde zurückgezogen.",
+    answer_invalid: "Sie verlangt mehr als eine Entscheidung.",
+    human_task_not_found: "Sie ist nicht mehr da.",
+  },
+  refusedTitle: "Du kannst diese Aufgabe nicht beantworten",
+  select: (title: string) => `${title} auswählen`,
+  selected: (n: number) => `${formatNumber(n)} ausgewählt`,
+  answerSelected: "Zusammen beantworten",
+  selectNone: "Nichts auswählen",
+  bulk: {
+    title: (n: number) => `${plural(n, "Aufgabe", "Aufgaben")} zusammen beantworten`,
+    text: "Jede bekommt dieselbe Entscheidung, als hättest du sie geöffnet. Eine, deren Formular mehr verlangt, bleibt offen.",
+    none: "Diese Aufgaben haben keine Entscheidung gemeinsam. Beantworte sie einzeln.",
+    send: (n: number) => `${plural(n, "Aufgabe", "Aufgaben")} beantworten`,
+    done: (n: number) => `${plural(n, "Aufgabe wurde", "Aufgaben wurden")} beantwortet.`,
+    failed: (n: number) => `${plural(n, "wurde", "wurden")} es nicht:`,
+  },
+
   conflict: (name: string, outcome: string) => `${name} war schneller und hat geantwortet: ${outcome}`,
   conflictHelp: "Diese Antwort zählt. Deine hat die Ausführung nicht bekommen.",
   theirs: "Die andere Antwort",
@@ -113,5 +137,5 @@ export const tasks = {
   newComment: "Neuer Kommentar",
   addComment: "Kommentar hinzufügen",
 
-  keys: "j k bewegen · c übernehmen · 1 bis 9 entscheiden · m Kommentar · n nächste offene · u freigeben · ? alle Tasten",
+  keys: "j k bewegen · x auswählen · c übernehmen · 1 bis 9 entscheiden · m Kommentar · n nächste offene · ? alle Tasten",
 } satisfies typeof en;

@@ -84,6 +84,30 @@ export const tasks = {
   missing: (n: number) => `${plural(n, "thing is", "things are")} not right yet:`,
   where: { outcome: "Outcome", comment: "Comment", files: "Files", form: "Answer" },
 
+  refused: {
+    not_assigned: "It is for other people.",
+    excluded: "It must be answered by another person than you.",
+    claimed_by_other: "Another person has claimed it.",
+    insufficient_scope: "Your roles do not allow you to answer it.",
+    answer_conflict: "Another person has answered it.",
+    task_withdrawn: "It was withdrawn.",
+    answer_invalid: "It asks for more than a decision.",
+    human_task_not_found: "It is not here any more.",
+  },
+  refusedTitle: "You cannot answer this task",
+  select: (title: string) => `Select ${title}`,
+  selected: (n: number) => `${formatNumber(n)} selected`,
+  answerSelected: "Answer them together",
+  selectNone: "Select none",
+  bulk: {
+    title: (n: number) => `Answer ${plural(n, "task", "tasks")} together`,
+    text: "Each gets the same decision, as if you had opened it. A task that asks for more in its form is left open.",
+    none: "These tasks have no decision in common. Answer them one by one.",
+    send: (n: number) => `Answer ${plural(n, "task", "tasks")}`,
+    done: (n: number) => `${plural(n, "task was", "tasks were")} answered.`,
+    failed: (n: number) => `${plural(n, "was", "were")} not:`,
+  },
+
   conflict: (name: string, outcome: string) => `${name} was first, and answered: ${outcome}`,
   conflictHelp: "Their answer counts. Yours was not sent to the execution.",
   theirs: "Their answer",
@@ -112,5 +136,5 @@ export const tasks = {
   newComment: "New comment",
   addComment: "Add the comment",
 
-  keys: "j k move · c claim · 1 to 9 decide · m comment · n next open one · u release · ? all keys",
+  keys: "j k move · x select · c claim · 1 to 9 decide · m comment · n next open one · ? all keys",
 };

@@ -65,6 +65,11 @@ export default function BatchPage() {
                 <Link to="/executions" search={{ filter: `batch:${id}` }}>
                   {texts.executions}
                 </Link>
+                {may("tasks:read") && !isOver(batch) && (
+                  <Link to="/inbox" search={{ view: "all", batch: id }}>
+                    {texts.tasks}
+                  </Link>
+                )}
                 <a href={batchFile(id)} download={`batch-${id}.json`}>
                   {texts.download}
                 </a>

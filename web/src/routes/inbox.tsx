@@ -4,7 +4,7 @@ import { IconArrowLeft, IconArrowUp, IconX } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Suspense, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
-import { useMe } from "../api/me.ts";
+import { useMay, useMe } from "../api/me.ts";
 import { firstPageAgain, patchPages, queries } from "../api/query.ts";
 import { dropTask, freshTasksQuestion, isOpen, tasksQuestion, type Task, type TaskFilter } from "../api/tasks.ts";
 import { t } from "../messages/index.ts";
@@ -13,6 +13,7 @@ import { narrowed, readAddress } from "../parts/inbox/address.ts";
 import { FilterBar } from "../parts/inbox/FilterBar.tsx";
 import { TaskRow } from "../parts/inbox/Row.tsx";
 import { after, differ } from "../parts/inbox/rows.ts";
+import { useSelection } from "../parts/inbox/selection.ts";
 import { useInboxKeys } from "../parts/inbox/useKeys.ts";
 import { Views } from "../parts/inbox/Views.tsx";
 import { later } from "../parts/later.tsx";
@@ -23,6 +24,7 @@ import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/inbox.css";
 
 const Detail = later(() => import("../parts/inbox/Detail.tsx"));
+const Bulk = later(() => import("../parts/inbox/Bulk.tsx"));
 
 const route = getRouteApi("/inbox");
 
@@ -40,6 +42,10 @@ export default function Inbox() {
   const listing = useTasks(filter);
   const { rows, gone, newer, asked, refresh } = listing;
   const narrow = useMediaQuery("(max-width: 699px)", undefined, { getInitialValueInEffect: false });
+  const order = useMemo(() => rows.map((row) => row.id), [rows]);
+  const selection = useSelection(order, JSON.stringify(filter));
+  const [bulk, setBulk] = useState(false);
+  const selecting = useMay()("tasks:respond") && filter.view !== "done";
   const [done, setDone] = useState<{ id: string; text: string }>();
 
   const open = (id: string, focus: boolean) => {
@@ -50,7 +56,10 @@ export default function Inbox() {
   };
   const close = () => void navigate({ to: "/inbox", search: true, replace: true, resetScroll: false });
   const free = (row: Task) =>
-    !gone.has(row.id) && isOpen(row) && (row.claimed_by === undefined || row.claimed_by.id === me);
+    !gone.has(row.id) &&
+    isOpen(row) &&
+    row.refused === undefined &&
+    (row.claimed_by === undefined || row.claimed_by.id === me);
   const next = () => {
     const found = after(rows, taskId ?? "", free);
     if (found) {
@@ -67,6 +76,7 @@ export default function Inbox() {
     },
     next,
     refresh,
+    select: selecting && taskId !== undefined ? (range) => selection.toggle(taskId, range) : undefined,
   });
   const checking = useClearing(filter, taskId, asked.isFetching ? undefined : rows, close);
 
@@ -108,13 +118,29 @@ export default function Inbox() {
               </Button>
             )}
           </div>
+          {selection.ids.length > 0 && (
+            <div className="inbox-selection" role="group" aria-label={texts.selected(selection.ids.length)}>
+              <strong role="status">{texts.selected(selection.ids.length)}</strong>
+              <Button onClick={() => setBulk(true)}>{texts.answerSelected}</Button>
+              <Button variant="subtle" onClick={selection.clear}>
+                {texts.selectNone}
+              </Button>
+            </div>
+          )}
           {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
           {asked.isLoading && <Waiting />}
           {asked.isSuccess && rows.length === 0 && <Nothing filter={filter} />}
           {rows.length > 0 && (
             <ul className="plain">
               {rows.map((row) => (
-                <TaskRow key={row.id} task={row} current={row.id === taskId} gone={gone.has(row.id)} />
+                <TaskRow
+                  key={row.id}
+                  task={row}
+                  current={row.id === taskId}
+                  gone={gone.has(row.id)}
+                  selected={selection.ids.includes(row.id)}
+                  select={selecting ? (range) => selection.toggle(row.id, range) : undefined}
+                />
               ))}
             </ul>
           )}
@@ -151,6 +177,21 @@ export default function Inbox() {
           )}
         </div>
       </div>
+      <Suspense>
+        {bulk && (
+          <Bulk
+            tasks={rows.filter((row) => selection.ids.includes(row.id))}
+            answered={(ids) => {
+              selection.clear();
+              ids.forEach(dropTask);
+              if (taskId !== undefined && ids.includes(taskId)) {
+                close();
+              }
+            }}
+            close={() => setBulk(false)}
+          />
+        )}
+      </Suspense>
       <div role="status" className="toast-place">
         {done && (
           <p className="toast">

@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { newestBatchesQuestion } from "../api/batches.ts";
+import { useMay } from "../api/me.ts";
 import { useWorkflowNames } from "../api/names.ts";
 import { overviewQuestion, spans, type FailureGroup, type Overview, type Span } from "../api/overview.ts";
+import { taskCountsQuestion } from "../api/tasks.ts";
 import { formatBucket, formatClock, formatDuration, formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { batchesTexts } from "../messages/batches.ts";
@@ -86,12 +88,28 @@ function Needs({ overview, span }: { overview: Overview; span: Span }) {
   const { now, failures, total } = overview;
   const groups = failures.data.slice(0, 5);
   const names = useWorkflowNames(groups.map((group) => group.workflow_id));
-  const none = now.human === 0 && groups.length === 0;
+  const nothing = now.human === 0 && groups.length === 0;
+  const may = useMay()("tasks:read");
+  const counts = useQuery({ ...taskCountsQuestion(30), enabled: may }).data;
+  const tasks = counts?.mine;
   return (
     <section aria-labelledby="needs">
       <h2 id="needs">{texts.needs}</h2>
-      {none && <p>{texts.nothing}</p>}
+      {nothing && !tasks?.count && <p>{texts.nothing}</p>}
       <ul className="needs">
+        {tasks !== undefined && tasks.count > 0 && (
+          <li>
+            <StateMark state="person" />
+            <Link className="main" to="/inbox" search={{}}>
+              {texts.tasks(atLeast(tasks.count, tasks.at_least), tasks.count === 1)}
+            </Link>
+            {counts !== undefined && counts.overdue.count > 0 && (
+              <Link to="/inbox" search={{ view: "all", overdue: "true" }}>
+                {texts.overdue(atLeast(counts.overdue.count, counts.overdue.at_least))}
+              </Link>
+            )}
+          </li>
+        )}
         {now.human > 0 && (
           <li>
             <StateMark state="person" />

@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { Problem } from "../../api/problem.ts";
 import { answerTask, type AnswerBody, type Outcome, type Task } from "../../api/tasks.ts";
+import type { FormField } from "../../api/workflows.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
 import { formTexts } from "../../messages/workflows.ts";
 import { FilesField } from "../form/Files.tsx";
@@ -10,7 +11,7 @@ import { read, type Wrong } from "../form/read.ts";
 import { sayAt, sayWrong, wrongFields } from "../form/whole.ts";
 import { Whole } from "../form/Whole.tsx";
 import { Failure } from "../Notice.tsx";
-import { formOfTask, type Entering } from "./draft.ts";
+import type { Entering } from "./draft.ts";
 import { faultsOf, nameOf, type Fault } from "./problems.ts";
 import { useInboxKeys } from "./useKeys.ts";
 
@@ -19,12 +20,18 @@ const noDraft = { text: "", chosen: [], inside: [], entries: [] };
 /** The form of a task, and a button for each outcome. */
 export function Answer({
   task,
+  form,
+  may,
   entering,
   answered,
   refused,
   leave,
 }: {
   task: Task;
+  /** undefined: only an outcome is asked for. */
+  form: FormField | undefined;
+  /** The person may answer now. */
+  may: boolean;
   entering: Entering;
   /** The answer counts. */
   answered: (task: Task, outcome: Outcome) => void;
@@ -34,8 +41,7 @@ export function Answer({
   leave: () => void;
 }) {
   const texts = tasksTexts();
-  const form = useMemo(() => formOfTask(task), [task]);
-  const { entered, change } = entering;
+  const { entered, change, hold } = entering;
   const [wrong, setWrong] = useState<Wrong[]>([]);
   const [fixed, setFixed] = useState(false); // something was typed since it was sent
   const [chosen, setChosen] = useState<Outcome>();
@@ -53,6 +59,7 @@ export function Answer({
     },
     onSuccess: (now, { outcome }) => answered(now, outcome),
     onError: (error) => {
+      hold(false);
       if (error instanceof Problem && (error.status === 409 || error.status === 403)) {
         refused();
       }
@@ -76,6 +83,7 @@ export function Answer({
       ...(said !== "" && { comment: said }),
       ...(entered.files.length > 0 && { files: entered.files.map((file) => file.uri) }),
     };
+    hold(true);
     send.mutate({ body, outcome });
   };
   const outcomes = task.outcomes ?? [];
@@ -83,7 +91,7 @@ export function Answer({
   useInboxKeys({
     choose: (number) => {
       const outcome = outcomes[number - 1];
-      if (outcome) {
+      if (outcome && may) {
         buttons.current[number - 1]?.focus();
         setChosen(outcome);
       }
@@ -183,6 +191,7 @@ export function Answer({
             }}
             variant={outcome === primary ? "filled" : "default"}
             {...(outcome.style === "danger" && { color: "red" })}
+            disabled={!may}
             loading={send.isPending && send.variables.outcome.name === outcome.name}
             onClick={() => submit(outcome)}
             onBlur={() => setChosen(undefined)}
@@ -245,12 +254,14 @@ export function Refusal({ error }: { error: unknown }) {
 /** Whether what is typed is kept. */
 function Kept({ entering }: { entering: Entering }) {
   const texts = tasksTexts();
-  if (entering.at === undefined) {
+  const { kept, unsaved } = entering;
+  if (kept === undefined) {
     return null;
   }
+  const at = new Date(kept.at);
   return (
     <p className="row">
-      <span className="meta">{texts.kept(new Date(entering.at))}</span>
+      <span className="meta">{unsaved ? texts.notSaved : kept.changed ? texts.kept(at) : texts.saved(at)}</span>
       <Button variant="subtle" size="compact-sm" onClick={entering.discard}>
         {texts.discard}
       </Button>

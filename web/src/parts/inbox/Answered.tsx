@@ -33,7 +33,7 @@ export function Answered({
   next: () => void;
 }) {
   const texts = tasksTexts();
-  const lost = entering.at !== undefined && answer.by.id !== me;
+  const lost = entering.kept !== undefined && answer.by.id !== me;
   const form = formOfTask(task);
   const { draft, comment, files } = entering.entered;
   const theirs = <One data={answer.data} comment={answer.comment} files={answer.files} />;

@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Suspense, useEffect, useRef, useState, type RefObject } from "react";
+import { Suspense, useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import { useMay, useMe } from "../../api/me.ts";
-import { claim, isOpen, release, taskQuestion, type Outcome, type Task } from "../../api/tasks.ts";
+import { claim, draftQuestion, isOpen, release, taskQuestion, type Outcome, type Task } from "../../api/tasks.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
 import { shortId } from "../Copy.tsx";
 import { Help } from "../form/Leaf.tsx";
@@ -15,7 +15,7 @@ import { When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { Answer, Refusal } from "./Answer.tsx";
 import { Answered } from "./Answered.tsx";
-import { forget, formOfTask, useEntered } from "./draft.ts";
+import { forget, formOfTask, useEntered, type Remote } from "./draft.ts";
 import { Files } from "./Files.tsx";
 import { History } from "./History.tsx";
 import { Due, Priority, useAssigned } from "./Row.tsx";
@@ -37,21 +37,33 @@ interface Props {
 /** A task: what it is about, the form, its claim, and what has happened with it. */
 export default function Detail(props: Props) {
   const asked = useQuery(taskQuestion(props.id));
+  const draft = useQuery({ ...draftQuestion(props.id), enabled: useMay()("tasks:respond") });
   if (asked.isLoadingError) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;
   }
-  if (!asked.data) {
+  if (!asked.data || draft.isLoading) {
     return <Waiting />;
   }
-  return <Shown {...props} task={asked.data} again={() => void asked.refetch()} />;
+  return <Shown {...props} task={asked.data} remote={draft.data} again={() => void asked.refetch()} />;
 }
 
-function Shown({ task, alone, answered, next, again }: Props & { task: Task; again: () => void }) {
+function Shown({
+  task,
+  remote,
+  alone,
+  answered,
+  next,
+  again,
+}: Props & { task: Task; remote: Remote | undefined; again: () => void }) {
   const texts = tasksTexts();
   const me = useMe().user.id;
   const may = useMay();
   const heading = useRef<HTMLHeadingElement>(null);
-  const entering = useEntered(task, formOfTask(task));
+  const form = useMemo(() => formOfTask(task), [task]);
+  const entering = useEntered(task, form, remote);
+  const refused = isOpen(task) ? task.refused : undefined;
+  // What was typed before another person has claimed the task stays to be seen.
+  const fields = isOpen(task) && may("tasks:respond") && (refused === undefined || entering.kept !== undefined);
   useEffect(() => {
     if (alone) {
       heading.current?.focus({ preventScroll: true });
@@ -71,9 +83,22 @@ function Shown({ task, alone, answered, next, again }: Props & { task: Task; aga
       )}
       <div className="task-body" data-files={files.length > 0 || undefined}>
         {files.length > 0 && <Files files={files} />}
-        {isOpen(task) && may("tasks:respond") && (
+        {refused !== undefined && (
+          <div role="status" className="alert">
+            <div>
+              <strong>{texts.refusedTitle}</strong>
+              <p>{(texts.refused as Record<string, string>)[refused]}</p>
+              {!fields && task.data !== undefined && task.data !== null && (
+                <Values value={task.data} name={texts.form} />
+              )}
+            </div>
+          </div>
+        )}
+        {fields && (
           <Answer
             task={task}
+            form={form}
+            may={refused === undefined}
             entering={entering}
             answered={(now, outcome) => {
               forget(task.id);

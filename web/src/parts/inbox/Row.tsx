@@ -7,13 +7,36 @@ import { tasksTexts } from "../../messages/tasks.ts";
 import { useNow } from "../clock.ts";
 
 /** A task in the list. The whole of it leads to the task. */
-export function TaskRow({ task, current, gone }: { task: Task; current: boolean; gone: boolean }) {
+export function TaskRow({
+  task,
+  current,
+  gone,
+  selected,
+  select,
+}: {
+  task: Task;
+  current: boolean;
+  gone: boolean;
+  selected: boolean;
+  /** undefined: it cannot be answered together with others. */
+  select: ((range: boolean) => void) | undefined;
+}) {
   const texts = tasksTexts();
   const me = useMe().user.id;
   const assigned = useAssigned(task);
   const claimant = task.claimed_by;
   return (
     <li className="task-row" data-current={current || undefined} data-gone={gone || undefined}>
+      {select && (
+        <label className="task-check">
+          <input
+            type="checkbox"
+            aria-label={texts.select(task.title)}
+            checked={selected}
+            onChange={(event) => select((event.nativeEvent as MouseEvent).shiftKey)}
+          />
+        </label>
+      )}
       <Link
         className="task-link"
         to="/inbox/$taskId"

@@ -1,9 +1,10 @@
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { environment } from "../../api/environment.ts";
-import type { Shown, Task } from "../../api/tasks.ts";
-import { startOf, startWith, type Draft } from "../form/draft.ts";
-import { formOf } from "../form/whole.ts";
+import { isOpen, putDraft, type ServerDraft, type Shown, type Task } from "../../api/tasks.ts";
 import type { FormField } from "../../api/workflows.ts";
+import { draftOf, startOf, startWith, type Draft } from "../form/draft.ts";
+import { read } from "../form/read.ts";
+import { formOf } from "../form/whole.ts";
 
 /** What a person has entered to answer a task. */
 export interface Entered {
@@ -13,11 +14,20 @@ export interface Entered {
   files: Shown[];
 }
 
-/** What is kept of it, and when. */
-interface Kept extends Entered {
+/** What is kept of it in this window. */
+export interface Kept extends Entered {
+  /** What it was entered for: another form does not take it. */
   form: string;
+  /** When it was changed last. */
   at: number;
+  /** What the server has of it, by its time; undefined: nothing. */
+  saved?: string | undefined;
+  /** It was changed since. */
+  changed: boolean;
 }
+
+/** The draft of the server, with the files that it names. */
+export type Remote = ServerDraft & { references: Shown[] };
 
 /** The form of a task; undefined: only an outcome is asked for. */
 export const formOfTask = (task: Task): FormField | undefined =>
@@ -29,6 +39,25 @@ function beginning(task: Task, form: FormField | undefined): Entered {
   return { draft, comment: "", files: [] };
 }
 
+/** What a task opens with: what this window has, or what the person has entered elsewhere since. */
+export function newer(
+  here: Kept | undefined,
+  there: Remote | undefined,
+  form: FormField | undefined,
+  mark: string,
+): Kept | undefined {
+  const saved = there?.updated_at;
+  if (there === undefined || saved === undefined || here?.saved === saved) {
+    return here;
+  }
+  const at = Date.parse(saved);
+  if (here && here.at >= at) {
+    return here;
+  }
+  const draft = form && (there.data === undefined ? startOf(form) : draftOf(form, there.data));
+  return { draft, comment: there.comment ?? "", files: there.references, form: mark, at, saved, changed: false };
+}
+
 const place = (id: string) => `chargehand-task:${environment()}:${id}`;
 
 function readKept(id: string, form: string): Kept | undefined {
@@ -37,37 +66,88 @@ function readKept(id: string, form: string): Kept | undefined {
   return kept?.form === form ? kept : undefined;
 }
 
+const keep = (id: string, kept: Kept): void => sessionStorage.setItem(place(id), JSON.stringify(kept));
 export const forget = (id: string): void => sessionStorage.removeItem(place(id));
+
+const save = (id: string, form: FormField | undefined, { draft, comment, files }: Kept): Promise<ServerDraft> => {
+  const data = form && draft && read(form, draft).value;
+  return putDraft(id, {
+    ...(data !== undefined && { data }),
+    ...(comment !== "" && { comment }),
+    ...(files.length > 0 && { files: files.map((file) => file.uri) }),
+  });
+};
+
+/** How long a person must have typed nothing before it is saved. */
+const pause = 2000;
 
 export interface Entering {
   entered: Entered;
-  /** When it was changed last; undefined: it is as it began. */
-  at: number | undefined;
+  /** undefined: it is as it began. */
+  kept: Kept | undefined;
+  /** The server did not take it. */
+  unsaved: boolean;
   change: (part: Partial<Entered>) => void;
   discard: () => void;
+  /** Saves nothing while an answer is on its way. */
+  hold: (held: boolean) => void;
 }
 
 /**
- * What is typed into a task that is open. Every change is kept in the window, until the task is answered: another task,
- * another page and loading the page again lose nothing.
+ * What is typed into a task that is open. Every change is kept in the window at once, and on the server after two
+ * seconds, until the task is answered: another task, another page and another browser lose nothing.
  */
-export function useEntered(task: Task, form: FormField | undefined): Entering {
+export function useEntered(task: Task, form: FormField | undefined, remote: Remote | undefined): Entering {
+  const { id } = task;
   const mark = JSON.stringify([task.form, task.data]);
-  const [kept, setKept] = useState(() => readKept(task.id, mark));
+  const [kept, setKept] = useState(() => newer(readKept(id, mark), remote, form, mark));
   const [first] = useState(() => beginning(task, form));
-  const entered = kept ?? first;
+  const [unsaved, setUnsaved] = useState(false);
+  const [held, hold] = useState(false);
+  const latest = useRef<() => void>(undefined);
+  const due = kept?.changed === true && !held && isOpen(task) && task.refused === undefined ? kept : undefined;
+  useEffect(() => {
+    if (!due) {
+      latest.current = undefined;
+      return undefined;
+    }
+    const send = async () => {
+      latest.current = undefined;
+      try {
+        const { updated_at: saved } = await save(id, form, due);
+        setUnsaved(false);
+        setKept((now) => {
+          const next = now && { ...now, saved, changed: now.at !== due.at };
+          if (next && sessionStorage.getItem(place(id)) !== null) {
+            keep(id, next);
+          }
+          return next;
+        });
+      } catch {
+        setUnsaved(true);
+      }
+    };
+    const timer = setTimeout(() => void send(), pause);
+    latest.current = () => void send();
+    return () => clearTimeout(timer);
+  }, [id, form, due]);
+  useEffect(() => () => latest.current?.(), []); // the page is left before it was saved
   const change = useCallback(
     (part: Partial<Entered>) =>
       setKept((before) => {
-        const next = { ...(before ?? first), ...part, form: mark, at: Date.now() };
-        sessionStorage.setItem(place(task.id), JSON.stringify(next));
-        return next;
+        const now = { ...(before ?? first), ...part, form: mark, at: Date.now(), changed: true };
+        keep(id, now);
+        return now;
       }),
-    [task.id, first, mark],
+    [id, first, mark],
   );
   const discard = () => {
-    forget(task.id);
+    forget(id);
     setKept(undefined);
+    setUnsaved(false);
+    if (isOpen(task)) {
+      putDraft(id, {}).catch(() => setUnsaved(true));
+    }
   };
-  return { entered, at: kept?.at, change, discard };
+  return { entered: kept ?? first, kept, unsaved, change, discard, hold };
 }

@@ -8,6 +8,7 @@ export interface Acts {
   refresh?: () => void;
   claim?: (() => void) | undefined;
   release?: (() => void) | undefined;
+  select?: ((range: boolean) => void) | undefined;
   comment?: (() => void) | undefined;
   /** Chooses an outcome, from 1. */
   choose?: ((number: number) => void) | undefined;
@@ -20,6 +21,8 @@ export function useInboxKeys(acts: Acts): void {
     const step = ({ j: 1, k: -1 } as const)[key];
     if (plain) {
       plain();
+    } else if ((key === "x" || key === "X") && acts.select) {
+      acts.select(key === "X");
     } else if (step !== undefined && acts.move) {
       acts.move(step);
     } else if (/^[1-9]$/.test(key) && acts.choose) {
