@@ -382,6 +382,7 @@ func (s *Secrets) RedactEntries(entries []machine.Entry) []machine.Entry {
 		if d := e.Data; d != nil && (r.Changes(d.Input) || r.Changes(d.Context)) {
 			e.Data = &machine.TaskData{Lost: true} // without its secrets it would begin with other data
 		}
+		e.Outcomes = s.redactOutcomes(e.Outcomes)
 		if w := e.Wait; w != nil && len(w.Types) > 0 {
 			shown := *w
 			shown.Types = make([]string, len(w.Types))
@@ -390,14 +391,34 @@ func (s *Secrets) RedactEntries(entries []machine.Entry) []machine.Entry {
 			}
 			e.Wait = &shown
 		}
-		for n, file := range e.Files {
-			if name := r.Text(file.Name); name != file.Name {
-				if &e.Files[0] == &entries[i].Files[0] {
-					e.Files = slices.Clone(e.Files)
-				}
-				e.Files[n].Name = name
-			}
-		}
+		e.Files = redactFiles(r, e.Files)
 	}
 	return redacted
+}
+
+// redactOutcomes is Redact for what came to a task from outside.
+func (s *Secrets) redactOutcomes(outcomes []machine.Outcome) []machine.Outcome {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	redacted, r := slices.Clone(outcomes), s.redactor()
+	for i := range redacted {
+		o := &redacted[i]
+		o.Output, o.Fault, o.Files = r.Value(o.Output), s.RedactFault(o.Fault), redactFiles(r, o.Files)
+	}
+	return redacted
+}
+
+// redactFiles takes the secrets out of the names of files. The list itself is not changed.
+func redactFiles(r *secret.Redactor, files []machine.File) []machine.File {
+	shown := files
+	for n, file := range files {
+		if name := r.Text(file.Name); name != file.Name {
+			if &shown[0] == &files[0] {
+				shown = slices.Clone(files)
+			}
+			shown[n].Name = name
+		}
+	}
+	return shown
 }

@@ -60,6 +60,15 @@ func (t *Timeline) Values(ctx context.Context, r *machine.Record) (input, output
 	return input, output, nil
 }
 
+// Came are what came to the task of a record from outside, with the outputs as JSON.
+func (t *Timeline) Came(ctx context.Context, r *machine.Record) ([]machine.Outcome, [][]byte, error) {
+	if err := t.loadKnown(ctx, r.CameUsesKnown); err != nil {
+		return nil, nil, err
+	}
+	outcomes, outputs := r.Came(t.known[:]...)
+	return outcomes, outputs, nil
+}
+
 // loadKnown reads the values of the execution itself that are needed.
 func (t *Timeline) loadKnown(ctx context.Context, needed func(number int) bool) (err error) {
 	for n := range t.known {

@@ -20,7 +20,7 @@ func (m *Machine) runActivity(n *node) *node {
 	if n.task.Detached {
 		return m.detach(n, args)
 	}
-	p := &pending{node: n, use: useActivity, args: args}
+	p := &pending{node: n, use: useActivity, args: args, askedMs: m.nowMs}
 	p.id = m.lastCommand + 1
 	p.key = n.formerKey()
 	m.issue(m.commandOf(p))
@@ -45,8 +45,10 @@ func (m *Machine) activityEnded(p *pending, ev Event) *node {
 		if f.Title == "" {
 			f.Title = titles[f.Type]
 		}
+		m.record(p, Outcome{Kind: ActivityEnded, Fault: &f})
 		return m.fail(n, &f)
 	}
+	m.record(p, Outcome{Kind: ActivityEnded, Output: ev.Output, Files: ev.Files})
 	if n.consumption != nil {
 		return m.streamEnded(n)
 	}
@@ -76,11 +78,13 @@ func (m *Machine) interrupted(p *pending) *node {
 }
 
 func (m *Machine) failInterrupted(n *node, id CommandID, detail string) *node {
+	f := interruptedFault(detail, n.reference())
 	if p := m.pending.take(id, isActivity); p != nil {
 		m.keepKey(p)
+		m.record(p, Outcome{Kind: ActivityEnded, Fault: f})
 	}
 	n.activity = 0
-	return m.fail(n, interruptedFault(detail, n.reference()))
+	return m.fail(n, f)
 }
 
 // arguments evaluates what an activity is given. The shapes are described in DESIGN.md.

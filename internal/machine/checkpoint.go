@@ -252,6 +252,7 @@ func (w *checkpointWriter) pendings(ps *pendings) {
 		w.key("node")
 		w.plainInteger(w.nodes[p.node])
 		w.integer("due_ms", int(p.dueMs))
+		w.integer("asked_ms", int(p.askedMs))
 		w.value("args", p.args)
 		w.integer("interruptions", p.interruptions)
 		w.text("idempotency_key", p.key)
@@ -298,6 +299,7 @@ func (w *checkpointWriter) trace(m *Machine) {
 		if e.Child != (chargehand.ExecutionID{}) {
 			w.text("child", e.Child.String())
 		}
+		w.outcomes(e)
 		w.flag("taken", !e.fresh)
 		w.close('}')
 	})

@@ -19,7 +19,7 @@ func (m *Machine) runChild(n *node) *node {
 		input = v
 	}
 	id := m.lastCommand + 1
-	p := &pending{id: id, node: n, use: useChild, args: input}
+	p := &pending{id: id, node: n, use: useChild, args: input, askedMs: m.nowMs}
 	p.child = m.childOf(n, m.childID(n, id), input)
 	if e := n.entryOf(); e != nil {
 		e.Child = p.child.ID
@@ -61,6 +61,7 @@ func (m *Machine) childID(n *node, command CommandID) chargehand.ExecutionID {
 func (m *Machine) childEnded(p *pending, ev Event) *node {
 	n := p.node
 	n.subflow = 0
+	m.record(p, Outcome{Kind: ChildEnded, Output: ev.Output, Fault: ev.Fault})
 	if ev.Fault == nil {
 		output := ev.Output
 		if n.task.Child.NoOutput {

@@ -168,6 +168,7 @@ func (m *Machine) closeConsumption(n *node) {
 		m.stop(&c.subscription, Unsubscribe, isListen)
 	}
 	if n.task.Stream != nil {
+		m.recordWithdrawn(n)
 		m.stopActivity(&n.activity)
 	}
 	m.stopTimer(&c.timer)

@@ -22,6 +22,7 @@ func (m *Machine) detach(n *node, args value.Value) *node {
 	c := m.commandOf(&pending{id: id, node: n, use: useActivity, args: args})
 	c.Detached = true
 	m.issue(c)
+	m.record(&pending{node: n, askedMs: m.nowMs}, Outcome{Kind: ActivityEnded})
 	m.pending.add(&pending{id: id, node: m.root, use: useDetached, args: args, detached: &c})
 	return m.complete(n, n.input, n.task.Then)
 }

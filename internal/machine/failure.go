@@ -77,6 +77,7 @@ func (m *Machine) dismantle(n *node) {
 	if p := m.pending.find(n.activity, isAwaited); p != nil && n.activity != 0 {
 		m.keepKey(p)
 	}
+	m.recordWithdrawn(n)
 	m.stopActivity(&n.activity)
 	m.stop(&n.subflow, StopChild, isChild)
 	m.stopQuestion(n)

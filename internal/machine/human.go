@@ -27,7 +27,7 @@ func (m *Machine) askPerson(n *node) *node {
 	if f != nil {
 		return m.fail(n, f)
 	}
-	p := &pending{id: m.lastCommand + 1, node: n, use: useHuman, bytes: size}
+	p := &pending{id: m.lastCommand + 1, node: n, use: useHuman, bytes: size, askedMs: m.nowMs}
 	p.task = chargehand.HumanTaskID(m.childID(n, p.id))
 	c := Command{
 		Kind: OpenTask, Args: v, Task: p.task,
@@ -86,6 +86,7 @@ func (m *Machine) checkRequest(n *node, v value.Value) (size int, f *Fault) {
 func (m *Machine) taskAnswered(p *pending, ev Event) *node {
 	n := p.node
 	n.question = 0
+	m.record(p, Outcome{Kind: TaskAnswered, Output: ev.Output, Files: ev.Files})
 	m.grow(ev.Output)
 	if len(ev.Files) > 0 {
 		n.files = append(n.files, ev.Files...)

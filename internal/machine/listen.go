@@ -109,7 +109,7 @@ func (m *Machine) beginListen(n *node) *node {
 		return m.consumptionDone(n)
 	}
 	consumed := m.consumed[n.consumer()]
-	p := &pending{id: m.lastCommand + 1, node: n, use: useListen, filters: m.filtersOf(n)}
+	p := &pending{id: m.lastCommand + 1, node: n, use: useListen, filters: m.filtersOf(n), askedMs: m.nowMs}
 	if consumed != nil {
 		p.position = max(consumed.floor, consumed.passed)
 	}
@@ -141,6 +141,7 @@ func (m *Machine) eventReceived(p *pending, ev Event) *node {
 	}
 	m.consumedAt(n).add(ev.Number)
 	m.grown += consumedBytes
+	m.record(p, Outcome{Kind: EventReceived, Output: envelope})
 	to := n.task.Listen.To
 	if f != nil {
 		m.learn(n, f, envelope)

@@ -122,13 +122,18 @@ func (m *Machine) release(n *node) {
 // reference is the pointer of the component that the node's faults and commands name (T2, T71). In a
 // function that is one leaf task, and in a function from outside, that is the pointer of the caller.
 func (n *node) reference() string {
+	if t := n.component(); t != nil {
+		return t.Reference
+	}
+	return ""
+}
+
+// component is the task whose pointer reference is; nil: the workflow itself.
+func (n *node) component() *plan.Task {
 	for n.task != nil && n.task.Function != "" && n.task.Leaf() || n.isRemote() {
 		n = n.parent
 	}
-	if n.task == nil {
-		return ""
-	}
-	return n.task.Reference
+	return n.task
 }
 
 // isRemote reports whether the node is part of a function from outside.

@@ -34,6 +34,7 @@ type pending struct {
 	use  use
 
 	dueMs         int64       // timers
+	askedMs       int64       // activities, executions of other workflows and human tasks: when they were asked for
 	args          value.Value // activities
 	interruptions int         // activities (T91)
 	key           string      // activities: the idempotency key of a former attempt; empty: one of its own

@@ -209,6 +209,9 @@ func (r *restorer) entry(m *Machine, o object) {
 		return
 	}
 	e.Name, e.Reference = e.task.Name, e.task.Reference
+	if r.outcomes(e, o); *r.bad {
+		return
+	}
 	r.entries[e.Seq] = e
 	if e.fresh {
 		m.trace.changed = append(m.trace.changed, e)
@@ -356,7 +359,7 @@ func (r *restorer) lists(n *node, o object) {
 func (r *restorer) pending(m *Machine, o object) {
 	p := &pending{
 		id: CommandID(o.integer("id")), node: element(r.bad, r.nodes, o.integer("node")),
-		dueMs: int64(o.integer("due_ms")), args: r.value(o, "args"),
+		dueMs: int64(o.integer("due_ms")), askedMs: int64(o.integer("asked_ms")), args: r.value(o, "args"),
 		interruptions: o.integer("interruptions"), use: math.MaxUint8,
 		position: int64(o.integer("position")), key: o.text("idempotency_key"),
 	}

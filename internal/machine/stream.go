@@ -69,6 +69,7 @@ func (m *Machine) progressed(p *pending, ev Event) *node {
 	if !m.wantsMessage(n, ev.Output) {
 		return nil
 	}
+	m.record(p, Outcome{Kind: Progressed, Output: ev.Output})
 	c, s := n.consumption, n.task.Stream
 	c.taken++
 	if s.Amount > 0 && c.taken >= s.Amount {

@@ -47,9 +47,12 @@ type Entry struct {
 	Child chargehand.ExecutionID
 	// Wait is what an open entry waits for, if anything. Only Timeline sets it.
 	Wait *Wait
+	// Outcomes are what came to the task from outside, in the order in which it came.
+	Outcomes []Outcome
 
-	task  *plan.Task
-	fresh bool // not taken since it changed
+	task         *plan.Task
+	fresh        bool // not taken since it changed
+	outcomeBytes int  // of Outcomes, as they are bounded
 }
 
 // Ended reports whether the entry will not change any more.

@@ -11,16 +11,17 @@ import (
 )
 
 // The first byte of a stored chunk of the timeline: the version, and bits for what follows the entries, in this order
-// but for timelineData, which comes before timelineTally.
+// but for timelineData and timelineOutcomes, which come before timelineTally.
 const (
 	timelineVersion   = 1
+	timelineOutcomes  = 1 << 2 // what came to tasks from outside
 	timelineData      = 1 << 3 // what top-level tasks began with
 	timelineDocuments = 1 << 4 // of API descriptions
 	timelineChildren  = 1 << 5 // executions that tasks started
 	timelineWaits     = 1 << 6 // what entries wait for
 	timelineTally     = 1 << 7
 
-	timelineParts = timelineData | timelineDocuments | timelineChildren | timelineWaits | timelineTally
+	timelineParts = timelineOutcomes | timelineData | timelineDocuments | timelineChildren | timelineWaits | timelineTally
 )
 
 // The bits of a stored entry; the lowest three hold the phase.
@@ -71,6 +72,9 @@ func EncodeTimeline(dst []byte, entries []Entry, tally Tally, known ...value.Val
 		if e.Data != nil {
 			dst[start] |= timelineData
 		}
+		if len(e.Outcomes) > 0 {
+			dst[start] |= timelineOutcomes
+		}
 	}
 	if dst[start]&timelineDocuments != 0 {
 		dst = appendDocuments(dst, entries)
@@ -85,6 +89,9 @@ func EncodeTimeline(dst []byte, entries []Entry, tally Tally, known ...value.Val
 	}
 	if dst[start]&timelineData != 0 {
 		dst = w.data(dst, entries)
+	}
+	if dst[start]&timelineOutcomes != 0 {
+		dst = appendSome(dst, entries, func(e *Entry) bool { return len(e.Outcomes) > 0 }, w.outcomes)
 	}
 	if !tally.Empty() {
 		dst[start] |= timelineTally
@@ -138,7 +145,8 @@ type timelineWriter struct {
 	hashed int              // values of the table that are in byHash
 	faults []*Fault
 
-	dataBytes int // of values that are there only because a task began with them
+	dataBytes    int // of values that are there only because a task began with them
+	outcomeBytes int // of values that are there only because they came from outside
 }
 
 type tableValue struct {
@@ -187,7 +195,7 @@ func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
 	}
 	dst = w.value(dst, e.Output)
 	if e.Fault != nil {
-		dst = w.fault(dst, e)
+		dst = w.fault(dst, e.Fault, e.Reference)
 	}
 	if len(e.Files) > 0 {
 		dst = appendFiles(dst, e.Files)
@@ -195,16 +203,17 @@ func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
 	return dst
 }
 
-func (w *timelineWriter) fault(dst []byte, e *Entry) []byte {
+// fault writes a fault. own is a pointer that the reader will know.
+func (w *timelineWriter) fault(dst []byte, f *Fault, own string) []byte {
 	for i, known := range w.faults {
-		if known == e.Fault || *known == *e.Fault {
+		if known == f || *known == *f {
 			return binary.AppendUvarint(dst, uint64(i)+1)
 		}
 	}
 	if len(w.faults) < maxFaults {
-		w.faults = append(w.faults, e.Fault)
+		w.faults = append(w.faults, f)
 	}
-	return appendFault(append(dst, 0), e.Fault, e.Reference)
+	return appendFault(append(dst, 0), f, own)
 }
 
 // maxFaults bounds how many faults a new one is compared with.

@@ -67,16 +67,22 @@ func (w *timelineWriter) taskData(dst []byte, d *TaskData, output, context value
 	return dst
 }
 
-// fits reports whether there is room for a value, unless the chunk has it anyway.
+// fits reports whether there is room for what a task began with, unless the chunk has it anyway.
 func (w *timelineWriter) fits(v value.Value) bool {
+	w.dataBytes += w.added(v)
+	return w.dataBytes <= maxTaskData
+}
+
+// added is how many bytes a value would take that the chunk does not have yet.
+func (w *timelineWriter) added(v value.Value) int {
 	text := value.Marshal(v)
 	if len(text) <= 2 {
-		return true
+		return 0
 	}
-	if _, has := w.find(v, text); !has {
-		w.dataBytes += len(text)
+	if _, has := w.find(v, text); has {
+		return 0
 	}
-	return w.dataBytes <= maxTaskData
+	return len(text)
 }
 
 // data reads what timelineWriter.data has written.
@@ -147,6 +153,9 @@ func (r *Record) TaskData(known ...value.Value) (*TaskData, error) {
 	}
 	return &TaskData{Input: input, Context: context}, nil
 }
+
+// HasTaskData reports whether TaskData has something to tell.
+func (r *Record) HasTaskData() bool { return r.Entry.Data != nil || r.data.there }
 
 // DataUsesKnown is UsesKnown for TaskData.
 func (r *Record) DataUsesKnown(number int) bool {

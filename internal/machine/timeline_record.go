@@ -16,6 +16,7 @@ type Record struct {
 	Entry
 	input, output storedValue
 	data          storedData
+	outcomes      []storedOutcome
 	stored        bool
 }
 
@@ -94,6 +95,9 @@ func DecodeTimeline(p *plan.Plan, data []byte, known int) ([]Record, Tally, erro
 	}
 	if parts&timelineData != 0 {
 		r.data(records)
+	}
+	if parts&timelineOutcomes != 0 {
+		r.some(records, r.outcomes)
 	}
 	var tally Tally
 	if parts&timelineTally != 0 {
