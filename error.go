@@ -96,6 +96,7 @@ const (
 	CodeAnswerConflict        Code = "answer_conflict"
 	CodeClaimedByOther        Code = "claimed_by_other"
 	CodeTaskWithdrawn         Code = "task_withdrawn"
+	CodeRecordingIncomplete   Code = "recording_incomplete"
 	CodeResultExpired         Code = "result_expired" // 410
 	CodeSetupDone             Code = "setup_done"
 

@@ -156,6 +156,7 @@ func TestFieldsAreThoseOfTheAPI(t *testing.T) {
 		{"batch", all["Batch"], &Batch{}},
 		{"timeline", all["TimelinePage"], &TimelinePage{}},
 		{"progress", all["ExecutionProgress"], &ExecutionProgress{}},
+		{"recording", all["Recording"], &Recording{}},
 		{"line of a log", all["LogLine"], &LogLine{}},
 		{"count", all["ExecutionCount"], &ExecutionCount{}},
 		{"failures", all["FailureGroups"], &FailureGroups{}},

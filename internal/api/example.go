@@ -249,6 +249,12 @@ func examples() map[reflect.Type]any {
 			Reference: "/do/0/confirm", Name: "confirm", Kind: "set", Phase: "completed", Counts: graph.PhaseCounts{Completed: 1}, Attempts: 1,
 			LastSeq: 1, MinDurationMs: &second, MeanDurationMs: &second, MaxDurationMs: &second,
 		}}},
+		recording{
+			Execution: execution.ID, Workflow: execution.Workflow, WorkflowName: execution.WorkflowName, Version: "1.0.0", Revision: 2, StartedAt: started, ElapsedMs: 1000,
+			Phase: "completed", Input: json.RawMessage(`{"item":"lamp"}`), Output: json.RawMessage(`{"price":12.5}`), Secrets: []string{},
+			Tasks:    []recordedTask{{Seq: 1, Name: "ask", Kind: "call", Reference: "/do/0/ask", Iterations: []int{}, Attempt: 1, Phase: "completed", EndedMs: 1000}},
+			Outcomes: []recordedOutcome{{Seq: 1, Reference: "/do/0/ask", Kind: "activity", AtMs: 1000, Output: json.RawMessage(`{"item":"lamp","price":12.5}`), Files: []recordedFile{}}},
+		},
 		batchPage{Data: []batch{withoutEntries(run)}},
 		batchItemPage{Data: []batchItem{batchItem(entries[0]), batchItem(entries[1])}},
 		oneBulk, operationPage{Data: []operation{bulk}}, operationItemPage{Data: []operationItem{refused}, Cursor: &next},

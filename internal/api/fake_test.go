@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/form"
 	"github.com/chargehand/chargehand/internal/graph"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -490,6 +491,20 @@ func (f *fake) Progress(context.Context, *service.Principal, chargehand.Workflow
 		},
 		{Reference: "/do/1/b", Name: "b", Kind: "run", Phase: chargehand.Waiting, Counts: graph.PhaseCounts{Waiting: 1}, LastSeq: 3, Attempts: 1},
 	}})
+}
+
+func (f *fake) Recording(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.ExecutionID) (*service.Recording, error) {
+	e := fixtureExecution()
+	return or(f, &service.Recording{
+		Execution: e, Secrets: []string{"token"},
+		Tasks: []service.RecordedTask{{Seq: 1, Name: "a", Kind: "call", Reference: "/do/0/a", Iterations: []int{2}, Attempt: 1, Phase: chargehand.Faulted, Ended: time.Second}},
+		Outcomes: []service.RecordedOutcome{
+			{Seq: 1, Reference: "/do/0/a", Kind: "message", At: time.Second, Output: []byte("1.0")},
+			{Seq: 1, Reference: "/do/0/a", Kind: "activity", Asked: time.Millisecond, At: time.Second, Error: fixtureError(), Files: []machine.File{{
+				ID: "0197a5c4-3333-7000-8000-000000000003", Name: "a.txt", MediaType: "text/plain", Size: 2, Digest: "sha256:0a",
+			}}},
+		},
+	})
 }
 
 func (f *fake) ExecutionGraph(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.ExecutionID) (*graph.Graph, error) {

@@ -101,6 +101,7 @@ func endpoints() []endpoint {
 		executionEndpoints(),
 		countEndpoints(),
 		timelineEndpoints(),
+		recordingEndpoints(),
 		batchEndpoints(),
 		operationEndpoints(),
 		streamEndpoints(),

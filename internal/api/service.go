@@ -56,6 +56,7 @@ type Service interface {
 	Hold(ctx context.Context, p *service.Principal) (held context.Context, release func())
 	Log(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q service.LogQuery) (*service.ExecutionLog, error)
 	Timeline(ctx context.Context, p *service.Principal, list service.ListTimeline) (*service.TimelinePage, error)
+	Recording(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (*service.Recording, error)
 	Progress(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (*service.Progress, error)
 	ExecutionGraph(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (*graph.Graph, error)
 

@@ -40,6 +40,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"DELETE", "/workflows/W/batch/B", "executions:manage", ""},
 	{"GET", "/workflows/W/executions/E/timeline", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/progress", "executions:read", ""},
+	{"GET", "/workflows/W/executions/E/recording", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/graph", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/events", "executions:read", ""},
 	{"GET", "/executions/E/events", "executions:read", ""},

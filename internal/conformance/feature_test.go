@@ -116,7 +116,7 @@ func on(text string, do func(s *scenario, args []string) error) definition {
 
 // step finds the definition of a step and carries it out.
 func (s *scenario) step(step *featureStep) (found bool, err error) {
-	for _, d := range slices.Concat(definitions, flowDefinitions, humanDefinitions) {
+	for _, d := range slices.Concat(definitions, flowDefinitions, humanDefinitions, recordingDefinitions) {
 		if match := d.text.FindStringSubmatch(step.text); match != nil {
 			return true, d.do(s, append(match[1:], step.docString))
 		}

@@ -432,6 +432,38 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/workflows/{workflowId}/executions/{executionId}/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getRecording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/executions/{executionId}/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getRecordingById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workflows/{workflowId}/batch": {
         parameters: {
             query?: never;
@@ -2850,6 +2882,68 @@ export type components = {
             users?: string[];
             groups?: string[];
         };
+        RecordedFile: {
+            /** Format: uuid */
+            id: string;
+            filename: string;
+            /** Format: int64 */
+            size: number;
+            content_type: string;
+            digest: string;
+        };
+        RecordedOutcome: {
+            /** Format: int64 */
+            seq: number;
+            reference: string;
+            /** @enum {string} */
+            kind: "activity" | "execution" | "answer" | "event" | "message" | "none";
+            /** Format: int64 */
+            asked_ms: number;
+            /** Format: int64 */
+            at_ms: number;
+            output?: unknown;
+            error?: components["schemas"]["ExecutionError"];
+            files: components["schemas"]["RecordedFile"][];
+        };
+        RecordedTask: {
+            /** Format: int64 */
+            seq: number;
+            name: string;
+            /** @enum {string} */
+            kind: "call" | "do" | "emit" | "for" | "fork" | "listen" | "raise" | "run" | "set" | "switch" | "try" | "wait";
+            reference: string;
+            iterations: number[];
+            /** Format: int64 */
+            attempt: number;
+            /** @enum {string} */
+            phase: "cancelled" | "faulted" | "completed";
+            /** Format: int64 */
+            started_ms: number;
+            /** Format: int64 */
+            ended_ms: number;
+        };
+        Recording: {
+            /** Format: uuid */
+            execution_id: string;
+            /** Format: uuid */
+            workflow_id: string;
+            workflow: string;
+            workflow_version: string;
+            /** Format: int64 */
+            revision: number;
+            /** Format: date-time */
+            started_at: string;
+            /** Format: int64 */
+            elapsed_ms: number;
+            /** @enum {string} */
+            phase: "cancelled" | "faulted" | "completed";
+            input: unknown;
+            output?: unknown;
+            error?: components["schemas"]["ExecutionError"];
+            secrets: string[];
+            tasks: components["schemas"]["RecordedTask"][];
+            outcomes: components["schemas"]["RecordedOutcome"][];
+        };
         ReleaseBody: {
             force?: boolean;
         };
@@ -4258,6 +4352,49 @@ export interface operations {
                     "application/json": components["schemas"]["Graph"];
                     "text/vnd.graphviz": string;
                     "text/vnd.mermaid": string;
+                };
+            };
+        };
+    };
+    getRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workflowId: string;
+                executionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
+            };
+        };
+    };
+    getRecordingById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                executionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
                 };
             };
         };

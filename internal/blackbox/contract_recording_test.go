@@ -1,0 +1,92 @@
+package blackbox_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// recorded is told things of every kind, some of them more than once.
+const recorded = `use:
+  secrets: [recorded]
+  functions:
+    shout: {run: {script: {language: js, code: 'return {twice: n * 2}', arguments: {n: '${ .n }'}}}, output: {as: .twice}}
+do:
+- shaped:
+    run: {script: {language: js, code: 'return {n, of: "shaped"}', arguments: {n: '${ .n }'}}}
+    output: {as: '{n}'}
+- inner: {call: shout, output: {as: '{n: (. + 1)}'}}
+- hidden:
+    run: {script: {language: js, code: 'return {text, n}', arguments: {text: '${ $secrets.recorded }', n: '${ .n }'}}}
+    output: {as: '{n}'}
+- each:
+    for: {each: item, in: '${ [1, 2] }'}
+    do: [{step: {run: {script: {language: js, code: 'return {item}', arguments: {item: '${ $item }'}}}, output: {as: '{n: .item}'}}}]
+- guarded:
+    try: [{broken: {run: {script: {language: js, code: 'throw new Error("no")'}}}}]
+    catch: {retry: {delay: {milliseconds: 1}, limit: {attempt: {count: 1}}}, do: [{caught: {set: {n: 3}}}]}
+- late:
+    try: [{endless: {run: {script: {language: js, code: 'while (true) {}'}}, timeout: {after: {milliseconds: 50}}}}]
+    catch: {do: [{timely: {set: {n: 4}}}]}
+- news: {listen: {to: {one: {with: {type: org.example.recorded}}}}, output: {as: '.[0]'}}
+- last: {wait: {milliseconds: 5}}
+`
+
+// testRecording: a recording has what came from outside, as it came, on every engine the same.
+func testRecording(t *testing.T, s *server) {
+	wantStatus(t, s.Do(t, "PUT", "/secrets/recorded", `{"value":"open-sesame"}`), 201)
+	path := begin(t, s, deploy(t, s, recorded), `{"n":1}`)
+	wantProblem(t, s, s.Do(t, "GET", path+"/recording", ""), 409, "state_conflict")
+	wantStatus(t, s.Do(t, "POST", "/events", `{"specversion":"1.0","id":"1","source":"/s","type":"org.example.recorded","data":{"n":5}}`,
+		"Content-Type", "application/cloudevents+json"), 202)
+	finish(t, s, path)
+	a := s.Do(t, "GET", path+"/recording", "")
+	wantStatus(t, a, 200)
+	if strings.Contains(string(a.Body), "open-sesame") {
+		t.Errorf("a secret is in the recording: %s", a.Body)
+	}
+	g := a.Object()
+	var got []string
+	for _, v := range list(g["outcomes"]) {
+		o := fields(v)
+		line := fmt.Sprint(o["reference"], " ", o["kind"])
+		if fault := fields(o["error"]); len(fault) > 0 {
+			line += fmt.Sprint(" ", fault["status"])
+		} else if output, has := o["output"]; has {
+			line += " " + string(value.Marshal(output))
+		}
+		got = append(got, line)
+		asked, _ := o["asked_ms"].(int)
+		if at, _ := o["at_ms"].(int); asked < 0 || at < asked || o["kind"] == "none" && at-asked < 50 {
+			t.Errorf("%s was asked for after %d ms and came after %d ms", line, asked, at)
+		}
+	}
+	want := []string{
+		`/do/0/shaped activity {"n":1,"of":"shaped"}`,
+		`/do/1/inner activity {"twice":2}`,
+		`/do/2/hidden activity {"n":3,"text":"[redacted]"}`,
+		`/do/3/each/do/0/step activity {"item":1}`,
+		`/do/3/each/do/0/step activity {"item":2}`,
+		`/do/4/guarded/try/0/broken activity 500`,
+		`/do/4/guarded/try/0/broken activity 500`,
+		`/do/5/late/try/0/endless none`,
+		`/do/6/news event {"data":{"n":5},"id":"1","source":"/s","specversion":"1.0","type":"org.example.recorded"}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the execution was told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if elapsed, _ := g["elapsed_ms"].(int); g["phase"] != "completed" || string(value.Marshal(g["output"])) != `{"n":5}` || string(value.Marshal(g["secrets"])) != `["recorded"]` || elapsed < 55 {
+		t.Errorf("the recording is %s", a.Body)
+	}
+	if tasks := list(g["tasks"]); len(tasks) != 15 || fields(tasks[3])["kind"] != "for" {
+		t.Errorf("%d tasks are recorded: %s", len(tasks), value.Marshal(g["tasks"]))
+	}
+	again := s.Do(t, "POST", path+"/retry", `{"from":"/do/7/last"}`)
+	wantStatus(t, again, 201)
+	retried := path[:strings.LastIndexByte(path, '/')+1] + text(again.Object()["execution_id"])
+	finish(t, s, retried)
+	wantProblem(t, s, s.Do(t, "GET", retried+"/recording", ""), 409, "recording_incomplete")
+}
