@@ -45,6 +45,9 @@ func New(address, key string, options ...Option) *Client {
 	return c
 }
 
+// Address is that of the interface of the server: it ends with /api/v1.
+func (c *Client) Address() string { return c.base }
+
 // Error is an answer that is not a success (application/problem+json).
 type Error struct {
 	Status     int          `json:"status"`

@@ -183,6 +183,46 @@ func TestExamples(t *testing.T) {
 			t.Errorf("the sheet is %d × %d", w, h)
 		}
 	})
+	t.Run("recorded", func(t *testing.T) { recorded(t, server) })
+}
+
+// recorded writes tests from what the examples have done. The command runs each before it writes it, and says on
+// standard error if the test comes to anything else than the execution.
+func recorded(t *testing.T, server *servertest.Server) {
+	written := map[string]int{}
+	for line := range strings.Lines(cli(t, server, "executions", "list", "--all", "-o", "jsonl")) {
+		var e struct {
+			ID       string `json:"id"`
+			Workflow string `json:"workflow"`
+			Status   string `json:"status"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if key := e.Workflow + " " + e.Status; written[key] == 0 {
+			written[key] = 1
+		} else {
+			continue
+		}
+		t.Run(e.Workflow+" "+e.Status, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.Command(servertest.Binary(t), "executions", "record-test", e.ID, "--with-files")
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Run(); err != nil || stderr.Len() > 0 || !strings.Contains(stdout.String(), "elapsed: P") {
+				t.Errorf("%v\n%s%s", err, stderr.String(), stdout.String())
+			}
+			files, _ := filepath.Glob(filepath.Join(dir, "fixtures", "*"))
+			if made := strings.Contains(stdout.String(), "from: fixtures/"); made != (len(files) > 0) {
+				t.Errorf("the files are %q:\n%s", files, stdout.String())
+			}
+		})
+	}
+	if len(written) < 6 {
+		t.Errorf("tests were written of %v", written)
+	}
 }
 
 func size(t *testing.T, file string) (width, height int) {

@@ -84,6 +84,17 @@ func testRecording(t *testing.T, s *server) {
 	if tasks := list(g["tasks"]); len(tasks) != 15 || fields(tasks[3])["kind"] != "for" {
 		t.Errorf("%d tasks are recorded: %s", len(tasks), value.Marshal(g["tasks"]))
 	}
+	written := cli(t, s, 0, "executions", "record-test", path[strings.LastIndexByte(path, '/')+1:], "--name", "all of it")
+	for _, part := range []string{
+		"/schemas/test.json\n", "- name: \"all of it\"", "recorded: secret-recorded", "text: {secret: recorded}", "hangs: true", "raises:", "org.example.recorded", "elapsed: PT",
+	} {
+		if !strings.Contains(written.out, part) {
+			t.Errorf("the test lacks %q", part)
+		}
+	}
+	if written.err != "" { // it says if the test does not pass
+		t.Errorf("%s\n%s", written.err, written.out)
+	}
 	again := s.Do(t, "POST", path+"/retry", `{"from":"/do/7/last"}`)
 	wantStatus(t, again, 201)
 	retried := path[:strings.LastIndexByte(path, '/')+1] + text(again.Object()["execution_id"])

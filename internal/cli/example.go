@@ -39,6 +39,9 @@ var commandExamples = map[string]string{
   chargehand executions log 5065ba04 -f
   chargehand executions log 5065ba04 --task convert --stream stderr
   chargehand executions log 5065ba04 --level warning -o jsonl`,
+	"chargehand executions record-test": `  chargehand executions record-test 5065ba04 > hello.test.yaml
+  chargehand executions record-test 5065ba04 --name 'paid at once' --anonymise
+  chargehand executions record-test 5065ba04 --with-files`,
 	"chargehand executions cancel": `  chargehand executions cancel 5065ba04
   chargehand executions cancel 5065ba04 8f0fdb9c --reason 'started by mistake'
   chargehand executions cancel --workflow examples/hello --created-after 1h --dry-run

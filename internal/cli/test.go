@@ -29,6 +29,7 @@ type testCommand struct {
 	output   string
 	watch    bool
 	real     []string
+	reports  testReports
 	root     string
 	config   testrun.Config
 }
@@ -58,6 +59,7 @@ func newTest(con console) *cobra.Command {
 	f.BoolVar(&c.config.Strict, "strict", false, "mocks and steps that are not used are errors")
 	f.StringSliceVar(&c.real, "real", nil, "what mocks with real may do: "+strings.Join(app.RealKinds, ", "))
 	f.StringVar(&c.root, "resource-root", "", "folder below which external resources are read, as of serve")
+	c.reports.flags(f)
 	f.IntVarP(&c.config.Jobs, "jobs", "j", 0, "tests at a time (default: one for each processor)")
 	choiceVarP(f, &c.output, "output", "o", formatTable, "how to print", formatTable, formatJSON)
 	return cmd
@@ -131,6 +133,9 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 		return nil, err
 	}
 	if err := writeSnapshots(report); err != nil {
+		return nil, err
+	}
+	if err := c.reports.write(c.console, c.output, report); err != nil {
 		return nil, err
 	}
 	if c.output == formatJSON {

@@ -1,0 +1,87 @@
+package testrecord
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/chargehand/chargehand/client"
+	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/testrun"
+)
+
+// File is a test file and what came of it.
+type File struct {
+	Text []byte
+	// Problems say what keeps the test from being run, such as an external resource of the definition.
+	Problems []testrun.Problem
+	Test     *testrun.Test // nil: it was not run
+	// Coverage is of the definition; nil: the test was not run.
+	Coverage []*testrun.Coverage
+}
+
+// Passed reports whether the execution that was run again came to the same.
+func (f *File) Passed() bool { return f.Test != nil && f.Test.Status == testrun.Passed }
+
+// Compile compiles the definition of a recording, whatever it may run. It is nil where an external resource is needed.
+func Compile(source []byte) *plan.Plan {
+	doc, problems := dsl.Parse(source)
+	if problems.HasErrors() {
+		return nil
+	}
+	return plan.Check(doc, nil, plan.Options{Run: plan.AnyRun()}).Plan
+}
+
+// Record writes the test file of a recording and runs it. contents are those of the files in o.Files, by their paths.
+// What persons have answered is written by the rules of forms if the test passes so, else as it came.
+func Record(ctx context.Context, g *client.Recording, o Options, contents map[string][]byte) (*File, error) {
+	p := Compile(o.Source)
+	o.ElapsedMs, o.Answers = -1, true
+	f, err := write(ctx, g, p, o, contents)
+	if err == nil && f.Test != nil && !f.Passed() {
+		o.Answers = false
+		if f, err = write(ctx, g, p, o, contents); err == nil && !f.Passed() {
+			return f, nil
+		}
+	}
+	if err != nil || f.Test == nil {
+		return f, err
+	}
+	o.ElapsedMs = f.Test.ElapsedMs
+	return write(ctx, g, p, o, contents)
+}
+
+func write(ctx context.Context, g *client.Recording, p *plan.Plan, o Options, contents map[string][]byte) (*File, error) {
+	text, err := Write(g, p, o)
+	if err != nil {
+		return nil, err
+	}
+	return Run(ctx, text, o.Workflow, o.Source, contents)
+}
+
+// Run runs a test file over a definition. Nothing else is read than contents.
+func Run(ctx context.Context, text []byte, workflow string, source []byte, contents map[string][]byte) (*File, error) {
+	const name = "recorded" + testrun.Suffix
+	report, err := testrun.New(testrun.Config{Jobs: 1, ReadFile: func(path string) ([]byte, error) {
+		switch clean := filepath.Clean(path); clean {
+		case name:
+			return text, nil
+		case filepath.Clean(workflow):
+			return source, nil
+		default:
+			if content, ok := contents[clean]; ok {
+				return content, nil
+			}
+		}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}}).Run(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Text: text, Problems: report.Files[0].Problems, Coverage: report.Coverage}
+	if len(report.Files[0].Tests) > 0 {
+		f.Test = report.Files[0].Tests[0]
+	}
+	return f, nil
+}

@@ -1,0 +1,104 @@
+package testrecord_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand/client"
+	"github.com/chargehand/chargehand/internal/testfile"
+	"github.com/chargehand/chargehand/internal/testrecord"
+)
+
+const definition = `document: {dsl: 1.0.3, namespace: test, name: order, version: 1.0.0}
+use: {secrets: [token, smtp]}
+do:
+  - pay:
+      try: [{charge: {call: http, with: {method: get, endpoint: 'https://example.org/', headers: {a: '${ $secrets.token + $secrets.smtp.user }'}}, output: {as: '{n}'}}}]
+      catch: {retry: {delay: PT1S, limit: {attempt: {count: 2}}}}
+  - ask:
+      call: human:1.0.0@default
+      with: {title: Approve, outcomes: [approve, reject], assignees: {users: [ada@example.com]}}
+      output: {as: '{outcome, n: $input.n}'}
+  - heard: {listen: {to: {one: {with: {type: org.example.paid}}}}, output: {as: '{n: .[0].n, mail: .[0].mail}'}}
+  - late:
+      try: [{slow: {run: {shell: {command: x}}, timeout: {after: PT5S}}}]
+      catch: {do: [{given: {set: '${ $input }'}}]}
+`
+
+const recording = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","workflow":"test/order","workflow_version":"1.0.0","revision":3,
+"started_at":"2026-03-01T10:00:00.25Z","elapsed_ms":14123,"phase":"completed","input":{"true":"yes","a b":[1,1.0]},
+"output":{"n":7,"mail":"Ada@example.com"},"secrets":["token","smtp"],
+"tasks":[{"reference":"/do/0/pay"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/1/ask"},{"reference":"/do/2/heard"},
+ {"reference":"/do/3/late"},{"reference":"/do/3/late/try/0/slow"},{"reference":"/do/3/late/catch/do/0/given"}],
+"outcomes":[
+ {"seq":2,"reference":"/do/0/pay/try/0/charge","kind":"activity","asked_ms":0,"at_ms":100,"error":{"type":"https://open-workflow-specification.org/spec/1.0.0/errors/communication","status":503,"title":"Communication error","detail":"The server: \"no\""}},
+ {"seq":9,"reference":"/do/0/pay/try/0/charge","kind":"activity","asked_ms":1100,"at_ms":1200,"error":{"type":"https://open-workflow-specification.org/spec/1.0.0/errors/communication","status":503,"title":"Communication error","detail":"The server: \"no\""}},
+ {"seq":3,"reference":"/do/0/pay/try/0/charge","kind":"activity","asked_ms":2205,"at_ms":2305,"output":{"n":5,"long":"` + "%s" + `"}},
+ {"seq":4,"reference":"/do/1/ask","kind":"answer","asked_ms":1205,"at_ms":3205,"output":{"outcome":"approve","data":null,"comment":null,"at":"2026-03-01T10:00:03.455Z","files":[],"by":{"id":"ada@example.com","name":"Ada","via":{"kind":"session","id":"x"}}}},
+ {"seq":5,"reference":"/do/2/heard","kind":"event","asked_ms":3205,"at_ms":9100,"output":{"specversion":"1.0","id":"1","source":"/s","type":"org.example.paid","data":{"n":7,"mail":"Ada@example.com"}}},
+ {"seq":7,"reference":"/do/3/late/try/0/slow","kind":"none","asked_ms":9100,"at_ms":14100}]}`
+
+func recorded(t *testing.T) *client.Recording {
+	t.Helper()
+	var g client.Recording
+	if err := json.Unmarshal(fmt.Appendf(nil, recording, strings.Repeat("long ", 40)), &g); err != nil {
+		t.Fatal(err)
+	}
+	return &g
+}
+
+// What is written is a test file that passes: the same output, the same order, on the virtual clock.
+func TestRecord(t *testing.T) {
+	o := testrecord.Options{Schema: "https://example.org/test.json", Workflow: "./order.yaml", Source: []byte(definition)}
+	for _, anonymise := range []bool{false, true} {
+		o.Anonymise = anonymise
+		f, err := testrecord.Record(t.Context(), recorded(t), o, nil)
+		if err != nil || !f.Passed() {
+			t.Fatalf("%+v, %v: %+v\n%s", f.Problems, err, f.Test, f.Text)
+		}
+		if _, problems := testfile.Read(f.Text); len(problems) > 0 {
+			t.Errorf("%v", problems)
+		}
+		text := string(f.Text)
+		for _, part := range []string{
+			"# yaml-language-server: $schema=https://example.org/test.json\n", "\nworkflow: ./order.yaml\n", "\n      charge:\n", "- after: PT0.1S\n",
+			"hangs: true", "times: 2\n", "- at: PT9.1S\n", "elapsed: PT14.1S", "smtp: {user: ", `"true": "yes"`, `answers: {outcome: approve, `,
+		} {
+			if !strings.Contains(text, part) {
+				t.Errorf("it lacks %q:\n%s", part, text)
+			}
+		}
+		if found := strings.Contains(strings.ToLower(text), "ada@example.com"); found == anonymise {
+			t.Errorf("anonymise %t:\n%s", anonymise, text)
+		}
+	}
+}
+
+// An answer whose time or way the workflow uses is written as it came.
+func TestAnswersAsTheyCame(t *testing.T) {
+	g := recorded(t)
+	source := strings.ReplaceAll(definition, "'{outcome, n: $input.n}'", "'{n: $input.n, by: .by.via.id}'")
+	source = strings.ReplaceAll(source, "'{n: .[0].n, mail: .[0].mail}'", "'$input'")
+	g.Output = json.RawMessage(`{"n":5,"by":"x"}`)
+	f, err := testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte(source)}, nil)
+	if err != nil || !f.Passed() || strings.Contains(string(f.Text), "answers:") {
+		t.Errorf("%v %+v\n%s", err, f.Test, f.Text)
+	}
+}
+
+// Where the execution depended on something else, the file is there, and says where it differs.
+func TestRecordDiffers(t *testing.T) {
+	g := recorded(t)
+	g.Output = json.RawMessage(`{"n":8}`)
+	f, err := testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte(definition)}, nil)
+	if err != nil || f.Passed() || f.Test == nil || len(f.Test.Failures) == 0 || !strings.HasPrefix(f.Test.Failures[0].Expectation, "expect.output") {
+		t.Errorf("%v %+v", err, f.Test)
+	}
+	// Without the definition's resources it cannot be run, and is written nevertheless.
+	f, err = testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte("no: definition")}, nil)
+	if err != nil || f.Test != nil || len(f.Problems) == 0 || !strings.Contains(string(f.Text), "/do/1/ask") {
+		t.Errorf("%v %+v\n%s", err, f.Test, f.Text)
+	}
+}
