@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Recording is what an execution that has ended was told from outside, and what it came to.
+// Recording is what an execution that has ended received from outside, and what it came to.
 type Recording struct {
 	ExecutionID     string            `json:"execution_id"`
 	WorkflowID      string            `json:"workflow_id"`
@@ -60,7 +60,7 @@ type RecordedFile struct {
 	Digest      string `json:"digest"` // sha256:<hex>
 }
 
-// Recording returns what an execution that has ended was told. Codes: state_conflict, recording_incomplete.
+// Recording returns what an execution that has ended received. Codes: state_conflict, recording_incomplete.
 func (c *Client) Recording(ctx context.Context, workflow, id string) (*Recording, error) {
 	var g Recording
 	return &g, c.do(ctx, call{method: http.MethodGet, path: execution(workflow, id) + "/recording", into: &g})

@@ -122,7 +122,7 @@ var schemaAbout = map[string]string{
 	"TaskWait":            "What a task waits for.",
 	"TaskProgress":        "The runs of one task in an execution.",
 	"ExecutionProgress":   "The tasks of an execution that have run, counted.",
-	"Recording":           "What an execution that has ended was told from outside, and what it came to.",
+	"Recording":           "What an execution that has ended received from outside, and what it came to.",
 	"RecordedTask":        "A run of a task.",
 	"RecordedOutcome":     "What came to a task from outside.",
 	"RecordedFile":        "A file that came with an outcome.",

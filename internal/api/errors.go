@@ -131,7 +131,7 @@ var problemTypes = map[chargehand.Code]problemType{
 	chargehand.CodeTaskWithdrawn: {http.StatusConflict, "The task was withdrawn",
 		"The execution no longer waits for the answer: it has ended, was cancelled, continued elsewhere, or the time is over."},
 	chargehand.CodeRecordingIncomplete: {http.StatusConflict, "Not all of the execution is recorded",
-		"What came to the execution from outside is not kept as a whole: it ran too many tasks, was told too much, did not start, or began in the middle of its definition."},
+		"What came to the execution from outside is not kept as a whole: it ran too many tasks, received too much, did not start, or began in the middle of its definition."},
 	chargehand.CodeLastAdmin: {http.StatusConflict, "The account would have no admin",
 		"Every account keeps one active user with the role admin. Make another user an admin first."},
 	chargehand.CodeResultExpired: {http.StatusGone, "The link has expired",

@@ -9,7 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// recorded is told things of every kind, some of them more than once.
+// recorded receives things of every kind, some of them more than once.
 const recorded = `use:
   secrets: [recorded]
   functions:
@@ -76,7 +76,7 @@ func testRecording(t *testing.T, s *server) {
 		`/do/6/news event {"data":{"n":5},"id":"1","source":"/s","specversion":"1.0","type":"org.example.recorded"}`,
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("the execution was told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the execution received\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if elapsed, _ := g["elapsed_ms"].(int); g["phase"] != "completed" || string(value.Marshal(g["output"])) != `{"n":5}` || string(value.Marshal(g["secrets"])) != `["recorded"]` || elapsed < 55 {
 		t.Errorf("the recording is %s", a.Body)

@@ -31,7 +31,7 @@ func (c *connection) executionsRecordTest() *cobra.Command {
 			}
 			return c.recordTest(ctx, api, e, o, withFiles)
 		})
-	cmd.Long = "Write a test file, which chargehand test runs, from what an execution that has ended was told: the ends of its calls\n" +
+	cmd.Long = "Write a test file, which chargehand test runs, from what an execution that has ended received: the ends of its calls\n" +
 		"and processes, the answers of people and the events, each with its time, and what it came to. The file is run before\n" +
 		"it is written; standard error says if the test does not come to the same, and why. The test names its definition as\n" +
 		"NAME.yaml beside it. Values of secrets are never in it: others stand for them."

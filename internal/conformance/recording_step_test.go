@@ -13,12 +13,12 @@ import (
 
 // recordingDefinitions are the steps about recordings.
 var recordingDefinitions = []definition{
-	on(`the execution should have been told:`, func(s *scenario, a []string) error { return s.told(a[0]) }),
+	on(`the execution should have received:`, func(s *scenario, a []string) error { return s.recorded(a[0]) }),
 }
 
-// told compares the recording of the execution with lines of the pointer of a task, the kind of what came, and its
+// recorded compares the recording of the execution with lines of the pointer of a task, the kind of what came, and its
 // output or the status of its error.
-func (s *scenario) told(text string) error {
+func (s *scenario) recorded(text string) error {
 	var want, got []string
 	if err := yaml.Unmarshal([]byte(text), &want); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *scenario) told(text string) error {
 		got = append(got, line)
 	}
 	if !slices.Equal(got, want) {
-		return fmt.Errorf("the execution was told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		return fmt.Errorf("the execution received\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	return nil
 }

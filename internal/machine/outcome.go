@@ -13,7 +13,7 @@ const (
 )
 
 // Outcome is what came to a task from outside, before `output.as` and whatever else the task makes of it: an execution
-// is told by its input and its outcomes. An entry that stands for the tasks of a function has all of theirs.
+// receives by its input and its outcomes. An entry that stands for the tasks of a function has all of theirs.
 type Outcome struct {
 	// Kind is ActivityEnded, ChildEnded, TaskAnswered, EventReceived or Progressed. 0: the task stopped to wait, and no
 	// end came.

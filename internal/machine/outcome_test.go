@@ -25,8 +25,8 @@ do:
   - left: {run: {shell: {command: x}, await: false}}
 `
 
-// driveOutcomes runs an execution to its end. Each call takes 10 ms; that of hang has no end, and the execution waits for a
-// timer. The machine is exchanged by restore before each event.
+// driveOutcomes runs an execution to its end. Each call takes 10 ms; that of hang has no end, and the execution waits
+// for a timer. The machine is exchanged by restore before each event.
 func driveOutcomes(t *testing.T, p *plan.Plan, restore func(*Machine) *Machine) *Machine {
 	t.Helper()
 	m, now := New(p, testIdentity(t)), int64(scriptEpoch)
@@ -58,8 +58,8 @@ func driveOutcomes(t *testing.T, p *plan.Plan, restore func(*Machine) *Machine) 
 	return m
 }
 
-// told is what records say of outcomes, in the order of their entries.
-func told(records []Record, known ...value.Value) (lines []string) {
+// linesOf is what records say of outcomes, in the order of their entries.
+func linesOf(records []Record, known ...value.Value) (lines []string) {
 	for i := range records {
 		r := &records[i]
 		outcomes, outputs := r.Came(known...)
@@ -105,7 +105,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		m := driveOutcomes(t, p, restore)
 		entries := m.TakeTimeline()
-		if got := told(RecordsOf(entries)); !slices.Equal(got, wantOutcomes) {
+		if got := linesOf(RecordsOf(entries)); !slices.Equal(got, wantOutcomes) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(wantOutcomes, "\n"))
 		}
 		stored := EncodeTimeline(nil, entries, Tally{}, map[string]any{})
@@ -113,7 +113,7 @@ func TestOutcomes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := told(records, map[string]any{}); !slices.Equal(got, wantOutcomes) {
+		if got := linesOf(records, map[string]any{}); !slices.Equal(got, wantOutcomes) {
 			t.Errorf("%s, stored:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(wantOutcomes, "\n"))
 		}
 		for i := range stored {
@@ -134,10 +134,10 @@ func TestOutcomesBounded(t *testing.T) {
 			}})
 		}
 		entries := m.Timeline()
-		if got := told(RecordsOf(entries)); len(got) != 1 || got[0] != "/do/0/news 7 +0 null lost" {
+		if got := linesOf(RecordsOf(entries)); len(got) != 1 || got[0] != "/do/0/news 7 +0 null lost" {
 			t.Errorf("%s: %d outcomes, %s", name, len(got), got[0][:min(len(got[0]), 100)])
 		}
-		if records, _, err := DecodeTimeline(p, EncodeTimeline(nil, entries, Tally{}), 0); err != nil || len(told(records)) != 1 {
+		if records, _, err := DecodeTimeline(p, EncodeTimeline(nil, entries, Tally{}), 0); err != nil || len(linesOf(records)) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestOutcomesBounded(t *testing.T) {
 	}
 	stored := EncodeTimeline(nil, entries, Tally{})
 	records, _, err := DecodeTimeline(p, stored, 0)
-	if lines := told(records); err != nil || len(lines) != len(entries) || !strings.HasSuffix(lines[len(lines)-1], " lost") || len(stored) > maxChunkOutcomes+100<<10 {
+	if lines := linesOf(records); err != nil || len(lines) != len(entries) || !strings.HasSuffix(lines[len(lines)-1], " lost") || len(stored) > maxChunkOutcomes+100<<10 {
 		t.Errorf("%d bytes, %d outcomes, %v", len(stored), len(lines), err)
 	}
 }

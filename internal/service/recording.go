@@ -14,7 +14,7 @@ import (
 // maxRecordingBytes bounds the values of a recording.
 const maxRecordingBytes = 16 << 20
 
-// Recording is what an execution that has ended was told from outside, and what it came to. With the definition of its
+// Recording is what an execution that has ended received from outside, and what it came to. With the definition of its
 // revision it can be run again.
 type Recording struct {
 	Execution *Execution // references to files in its input and output are relative
@@ -54,7 +54,7 @@ var outcomeKinds = map[machine.EventKind]string{
 	machine.EventReceived: "event", machine.Progressed: "message",
 }
 
-// Recording reads what an execution was told. It is made of the timeline, so it is kept as long as the execution.
+// Recording reads what an execution received. It is made of the timeline, so it is kept as long as the execution.
 // Codes: execution_not_found, state_conflict (it has not ended), recording_incomplete.
 func (s *Service) Recording(
 	ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID,
@@ -114,7 +114,7 @@ func (g *Recording) read(ctx context.Context, row *store.Execution, timeline *en
 		for i := range outcomes {
 			o := &outcomes[i]
 			if o.Lost {
-				return incomplete(fmt.Sprintf("The task at %s was told more than is kept.", r.Reference))
+				return incomplete(fmt.Sprintf("The task at %s received more than is kept.", r.Reference))
 			}
 			recorded := RecordedOutcome{
 				Seq: int64(r.Seq), Reference: o.Reference, Kind: outcomeKinds[o.Kind], Asked: since(o.AskedMs), At: since(o.AtMs), Files: o.Files,

@@ -84,7 +84,7 @@ func (w *writer) test() (ordered, error) {
 	if secrets := w.secrets(); len(secrets) > 0 {
 		test = append(test, property{"secrets", secrets})
 	}
-	mocks, steps, err := w.told()
+	mocks, steps, err := w.received()
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func (w *writer) shape(name string) value.Value {
 	return fields
 }
 
-// told makes mocks of what came to tasks, and steps of the events.
-func (w *writer) told() (mocks ordered, steps []any, err error) {
+// received makes mocks of what came to tasks, and steps of the events.
+func (w *writer) received() (mocks ordered, steps []any, err error) {
 	outcomes := slices.Clone(w.recording.Outcomes)
 	slices.SortStableFunc(outcomes, func(a, b client.RecordedOutcome) int { return cmp.Compare(a.AskedMS, b.AskedMS) })
 	entries := map[string][]ordered{}
@@ -365,7 +365,7 @@ func (w *writer) expect() (ordered, error) {
 		if err != nil {
 			return nil, err
 		}
-		expect = append(expect, property{"output", withoutPlaces(output)})
+		expect = append(expect, property{"output", withoutAddresses(output)})
 	}
 	if g.Phase == "faulted" && g.Error != nil {
 		fault := ordered{{"type", g.Error.Type}, {"status", g.Error.Status}}
@@ -387,14 +387,14 @@ func (w *writer) expect() (ordered, error) {
 	return expect, nil
 }
 
-// withoutPlaces leaves out of references to files what another run has otherwise: where they are, and what is in those
+// withoutAddresses leaves out of references to files what another run has otherwise: where they are, and what is in those
 // whose content was not recorded.
-func withoutPlaces(v value.Value) value.Value {
+func withoutAddresses(v value.Value) value.Value {
 	switch v := v.(type) {
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
-			list[i] = withoutPlaces(item)
+			list[i] = withoutAddresses(item)
 		}
 		return list
 	case map[string]any:
@@ -405,7 +405,7 @@ func withoutPlaces(v value.Value) value.Value {
 			if isFile && (name == "uri" || name == "digest" || name == "size") {
 				continue
 			}
-			object[name] = withoutPlaces(item)
+			object[name] = withoutAddresses(item)
 		}
 		return object
 	}

@@ -21,7 +21,7 @@ do:
       call: human:1.0.0@default
       with: {title: Approve, outcomes: [approve, reject], assignees: {users: [ada@example.com]}}
       output: {as: '{outcome, n: $input.n}'}
-  - heard: {listen: {to: {one: {with: {type: org.example.paid}}}}, output: {as: '{n: .[0].n, mail: .[0].mail}'}}
+  - news: {listen: {to: {one: {with: {type: org.example.paid}}}}, output: {as: '{n: .[0].n, mail: .[0].mail}'}}
   - late:
       try: [{slow: {run: {shell: {command: x}}, timeout: {after: PT5S}}}]
       catch: {do: [{given: {set: '${ $input }'}}]}
@@ -30,14 +30,14 @@ do:
 const recording = `{"execution_id":"0197a5c4-2222-7000-8000-000000000002","workflow":"test/order","workflow_version":"1.0.0","revision":3,
 "started_at":"2026-03-01T10:00:00.25Z","elapsed_ms":14123,"phase":"completed","input":{"true":"yes","a b":[1,1.0]},
 "output":{"n":7,"mail":"Ada@example.com"},"secrets":["token","smtp"],
-"tasks":[{"reference":"/do/0/pay"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/1/ask"},{"reference":"/do/2/heard"},
+"tasks":[{"reference":"/do/0/pay"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/0/pay/try/0/charge"},{"reference":"/do/1/ask"},{"reference":"/do/2/news"},
  {"reference":"/do/3/late"},{"reference":"/do/3/late/try/0/slow"},{"reference":"/do/3/late/catch/do/0/given"}],
 "outcomes":[
  {"seq":2,"reference":"/do/0/pay/try/0/charge","kind":"activity","asked_ms":0,"at_ms":100,"error":{"type":"https://open-workflow-specification.org/spec/1.0.0/errors/communication","status":503,"title":"Communication error","detail":"The server: \"no\""}},
  {"seq":9,"reference":"/do/0/pay/try/0/charge","kind":"activity","asked_ms":1100,"at_ms":1200,"error":{"type":"https://open-workflow-specification.org/spec/1.0.0/errors/communication","status":503,"title":"Communication error","detail":"The server: \"no\""}},
  {"seq":3,"reference":"/do/0/pay/try/0/charge","kind":"activity","asked_ms":2205,"at_ms":2305,"output":{"n":5,"long":"` + "%s" + `"}},
  {"seq":4,"reference":"/do/1/ask","kind":"answer","asked_ms":1205,"at_ms":3205,"output":{"outcome":"approve","data":null,"comment":null,"at":"2026-03-01T10:00:03.455Z","files":[],"by":{"id":"ada@example.com","name":"Ada","via":{"kind":"session","id":"x"}}}},
- {"seq":5,"reference":"/do/2/heard","kind":"event","asked_ms":3205,"at_ms":9100,"output":{"specversion":"1.0","id":"1","source":"/s","type":"org.example.paid","data":{"n":7,"mail":"Ada@example.com"}}},
+ {"seq":5,"reference":"/do/2/news","kind":"event","asked_ms":3205,"at_ms":9100,"output":{"specversion":"1.0","id":"1","source":"/s","type":"org.example.paid","data":{"n":7,"mail":"Ada@example.com"}}},
  {"seq":7,"reference":"/do/3/late/try/0/slow","kind":"none","asked_ms":9100,"at_ms":14100}]}`
 
 func recorded(t *testing.T) *client.Recording {

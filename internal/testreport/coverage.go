@@ -12,8 +12,8 @@ import (
 	"github.com/chargehand/chargehand/internal/testrun"
 )
 
-// LCOV writes the coverage of a report as a tracefile of LCOV: a line is that of a task (DA), a branch a way that can be
-// taken at it (BRDA), whose block is the number of the task.
+// LCOV writes the coverage of a report as a tracefile of LCOV: a line is that of a task (DA), a branch a way that can
+// be taken at it (BRDA), whose block is the number of the task.
 func LCOV(w io.Writer, r *testrun.Report) error {
 	b := bufio.NewWriter(w)
 	for _, c := range r.Coverage {

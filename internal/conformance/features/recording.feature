@@ -4,7 +4,7 @@ Feature: Recordings
   Scenario: What came from outside is recorded as it came
     Given a workflow with definition:
     """yaml
-    document: { dsl: '1.0.3', namespace: recording, name: told, version: '1.0.0' }
+    document: { dsl: '1.0.3', namespace: recording, name: received, version: '1.0.0' }
     use:
       functions:
         shout: { run: { script: { language: js, code: 'console.log(n)', arguments: { n: '${ .n + 6 }' } }, return: all }, output: { as: .code } }
@@ -19,23 +19,23 @@ Feature: Recordings
       - late:
           try: [ { pause: { run: { script: { language: js, code: 'while (true) {}' } }, timeout: { after: { milliseconds: 50 } } } } ]
           catch: { do: [ { on: { set: { n: 4 } } } ] }
-      - waits: { listen: { to: { one: { with: { type: org.example.told } } } }, output: { as: '.[0].n' } }
+      - waits: { listen: { to: { one: { with: { type: org.example.received } } } }, output: { as: '.[0].n' } }
     """
     When the workflow is started
     And the event is published:
     """yaml
-    { specversion: '1.0', id: '1', source: /test, type: org.example.told, data: { n: 5 } }
+    { specversion: '1.0', id: '1', source: /test, type: org.example.received, data: { n: 5 } }
     """
     And the workflow has ended
     Then the workflow should complete with output:
     """yaml
     5
     """
-    And the execution should have been told:
+    And the execution should have received:
     """yaml
     - '/do/0/shaped activity {"code":0,"stderr":"","stdout":"hello\n"}'
     - '/do/1/inner activity {"code":0,"stderr":"","stdout":"7\n"}'
     - '/do/2/guarded/try/0/missing activity 503'
     - '/do/3/late/try/0/pause none'
-    - '/do/4/waits event {"data":{"n":5},"id":"1","source":"/test","specversion":"1.0","type":"org.example.told"}'
+    - '/do/4/waits event {"data":{"n":5},"id":"1","source":"/test","specversion":"1.0","type":"org.example.received"}'
     """
