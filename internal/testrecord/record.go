@@ -387,8 +387,8 @@ func (w *writer) expect() (ordered, error) {
 	return expect, nil
 }
 
-// withoutAddresses leaves out of references to files what another run has otherwise: where they are, and what is in those
-// whose content was not recorded.
+// withoutAddresses leaves out of references to files what another run has otherwise: where they are, and what is in
+// those whose content was not recorded.
 func withoutAddresses(v value.Value) value.Value {
 	switch v := v.(type) {
 	case []any:
