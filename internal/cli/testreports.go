@@ -17,12 +17,14 @@ import (
 type testReports struct {
 	junit, coverage string // paths; empty: not to be written
 	github          bool
+	asked           *pflag.Flag // --github
 }
 
 func (r *testReports) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.junit, "junit", "", "write the results as JUnit XML to this file")
 	f.StringVar(&r.coverage, "coverage-out", "", "write the coverage to this file: as JSON if it ends with .json, else as LCOV")
 	f.BoolVar(&r.github, "github", false, "write annotations and a summary for GitHub Actions (default there: on)")
+	r.asked = f.Lookup("github")
 }
 
 // write writes what was asked for. Annotations go where the results do not.
@@ -41,7 +43,7 @@ func (r *testReports) write(con console, output string, report *testrun.Report) 
 			return err
 		}
 	}
-	if !r.github && !isTrue(os.Getenv("GITHUB_ACTIONS")) {
+	if !r.github && (r.asked.Changed || !isTrue(os.Getenv("GITHUB_ACTIONS"))) {
 		return nil
 	}
 	annotations := con.out
