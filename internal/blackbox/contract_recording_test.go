@@ -9,8 +9,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// recorded receives things of every kind, some of them more than once.
-const recorded = `use:
+// recordedFlow receives things of every kind, some of them more than once.
+const recordedFlow = `use:
   secrets: [recorded]
   functions:
     shout: {run: {script: {language: js, code: 'return {twice: n * 2}', arguments: {n: '${ .n }'}}}, output: {as: .twice}}
@@ -38,7 +38,7 @@ do:
 // testRecording: a recording has what came from outside, as it came, on every engine the same.
 func testRecording(t *testing.T, s *server) {
 	wantStatus(t, s.Do(t, "PUT", "/secrets/recorded", `{"value":"open-sesame"}`), 201)
-	path := begin(t, s, deploy(t, s, recorded), `{"n":1}`)
+	path := begin(t, s, deploy(t, s, recordedFlow), `{"n":1}`)
 	wantProblem(t, s, s.Do(t, "GET", path+"/recording", ""), 409, "state_conflict")
 	wantStatus(t, s.Do(t, "POST", "/events", `{"specversion":"1.0","id":"1","source":"/s","type":"org.example.recorded","data":{"n":5}}`,
 		"Content-Type", "application/cloudevents+json"), 202)
