@@ -63,10 +63,11 @@ func choose(ctx context.Context, a asker, title string, options []string, at int
 // newAsker asks on the terminal: on a screen that is drawn, or line by line where NO_COLOR or TERM=dumb ask for what
 // every terminal and every reader of screens understands, or where standard error is no terminal.
 func (c console) newAsker() asker {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !terminal(c.err) {
+	keys, ok := c.in.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !terminal(c.err) {
 		return newLineAsker(c.in, c.err)
 	}
-	return &screenAsker{c}
+	return &screenAsker{c, &keyReader{file: keys}}
 }
 
 // asksPeople reports whether there is a person at a terminal to ask.

@@ -10,7 +10,10 @@ import (
 )
 
 // screenAsker asks on a screen that is drawn again with each key.
-type screenAsker struct{ console }
+type screenAsker struct {
+	console
+	keys *keyReader
+}
 
 // maxShownOptions is how many lines the options of a question take at most; more are scrolled.
 const maxShownOptions = 10
@@ -26,7 +29,9 @@ func (a *screenAsker) ask(ctx context.Context, heading string, questions []*ques
 	if heading != "" {
 		group.Title(heading)
 	}
-	err := huh.NewForm(group).WithTheme(huh.ThemeFunc(huh.ThemeBase16)).WithInput(a.in).WithOutput(a.err).RunWithContext(ctx)
+	keys := a.keys.screen()
+	defer keys.stop()
+	err := huh.NewForm(group).WithTheme(huh.ThemeFunc(huh.ThemeBase16)).WithInput(keys).WithOutput(a.err).RunWithContext(ctx)
 	if errors.Is(err, huh.ErrUserAborted) || ctx.Err() != nil {
 		return errLeft
 	}
@@ -83,7 +88,7 @@ func fieldOf(q *question) (huh.Field, func()) {
 	}
 	if q.asks == askLines {
 		lines := min(max(strings.Count(shown, "\n")+2, 4), maxShownOptions)
-		f := huh.NewText().Title(q.heading()).Description(q.description()).Lines(lines).CharLimit(0).Value(&text).Validate(check)
+		f := huh.NewText().Title(q.heading()).Description(q.description()).Lines(lines).CharLimit(0).ExternalEditor(false).Value(&text).Validate(check)
 		return f, take
 	}
 	return huh.NewInput().Title(q.heading()).Description(q.description()).Value(&text).Validate(check), take
