@@ -18,13 +18,13 @@ type keyReader struct {
 func (k *keyReader) screen() *screenKeys {
 	k.start.Do(func() {
 		k.chunks = make(chan []byte)
-		go k.pump()
+		go k.readAll()
 	})
 	return &screenKeys{from: k, done: make(chan struct{})}
 }
 
-// pump reads until the end of the input or of the process: a read of a terminal cannot be cancelled.
-func (k *keyReader) pump() {
+// readAll reads until the end of the input or of the process: a read of a terminal cannot be cancelled.
+func (k *keyReader) readAll() {
 	defer close(k.chunks)
 	for {
 		chunk := make([]byte, 1024)

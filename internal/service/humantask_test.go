@@ -265,6 +265,29 @@ func TestWhoMayAnswer(t *testing.T) {
 	}
 }
 
+// TestClaimsEndWithTheUser: what a user has claimed is open again once the user is disabled, or removed.
+func TestClaimsEndWithTheUser(t *testing.T) {
+	fx := newHumanFixture(t)
+	ada, bob, admin := fx.as("ada", "participant"), fx.as("bob", "participant"), fx.as("root", "admin")
+	for end, id := range map[*Principal]chargehand.HumanTaskID{ada: fx.open(map[string]any{}), bob: fx.open(map[string]any{})} {
+		if _, err := fx.ClaimHumanTask(t.Context(), end, id, nil); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if end == ada {
+			_, err = fx.PatchUser(t.Context(), admin, ada.User, map[string]any{"status": "disabled"})
+		} else {
+			err = fx.RemoveUser(t.Context(), admin, bob.User)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown, err := fx.GetHumanTask(t.Context(), admin, id); err != nil || shown.Status != "open" || shown.ClaimedBy != (Actor{}) {
+			t.Errorf("the task is %s of %+v, %v", shown.Status, shown.ClaimedBy, err)
+		}
+	}
+}
+
 func TestClaimsOfHumanTasks(t *testing.T) {
 	fx := newHumanFixture(t)
 	ada, bob, boss := fx.as("ada", "participant"), fx.as("bob", "participant"), fx.as("boss", "operator")

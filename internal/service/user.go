@@ -375,7 +375,8 @@ func (s *Service) mailLink(tx *store.Tx, p *Principal, kind letter.Kind, l *link
 }
 
 // PatchUser changes the status of a membership: active or disabled. Sessions of a disabled user end everywhere within
-// a second. Codes: user_not_found, invalid_body, unknown_field, state_conflict, last_admin.
+// a second, and human tasks are released (ReleaseHumanTask). Codes: user_not_found, invalid_body, unknown_field,
+// state_conflict, last_admin.
 func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.UserID, body value.Value) (u User, err error) {
 	f, err := openBody(body, "status")
 	if err != nil {
@@ -410,7 +411,8 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 			m.Status = to
 		}
 		if to == store.Disabled {
-			err := errors.Join(tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()), tx.DeleteTicketsIn(m.Account, m.Person.No, store.TicketInvitation),
+			err := errors.Join(tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()),
+				tx.ReleaseTasksOf(m.Account, m.Person.ID.String()), tx.DeleteTicketsIn(m.Account, m.Person.No, store.TicketInvitation),
 				tx.DeleteTicketsOf(m.Person.No, store.TicketReset))
 			if err != nil {
 				return err
@@ -422,12 +424,12 @@ func (s *Service) PatchUser(ctx context.Context, p *Principal, id chargehand.Use
 	return u, err
 }
 
-// RemoveUser ends a membership, with its grants and places in groups. The person stays, and so do the names in what
-// the person has started. Codes: user_not_found, last_admin.
+// RemoveUser ends a membership, with its grants and places in groups, and releases human tasks. The person stays, and
+// so do the names in what the person has started. Codes: user_not_found, last_admin.
 func (s *Service) RemoveUser(ctx context.Context, p *Principal, id chargehand.UserID) error {
 	return s.changeMember(ctx, p, id, func(tx *store.Tx, m *store.Member) error {
 		return errors.Join(tx.DeleteMember(m.Account, m.Person.No), tx.RevokeSessions(m.Person.No, m.Account, 0, s.nowMs()),
-			tx.RevokeKeysOf(m.Account, m.Person.No, s.nowMs()),
+			tx.RevokeKeysOf(m.Account, m.Person.No, s.nowMs()), tx.ReleaseTasksOf(m.Account, m.Person.ID.String()),
 			tx.DeleteTicketsIn(m.Account, m.Person.No, store.TicketInvitation), tx.DeleteTicketsOf(m.Person.No, store.TicketReset),
 			s.audit(ctx, tx, p, audit.UserRemoved, userTarget(&m.Person), changed("status", m.Status.String(), nil)))
 	})

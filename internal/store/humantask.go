@@ -128,6 +128,24 @@ func (t *Tx) ClaimTask(h *HumanTask, claimant int64, person string) error {
 // ReleaseTask takes back a claim, as ClaimTask makes it.
 func (t *Tx) ReleaseTask(h *HumanTask) error { return t.setClaim(h, TaskOpen, 0) }
 
+// ReleaseTasksOf takes back all claims of a person in an account. person is the name by which ClaimTask lists it.
+func (t *Tx) ReleaseTasksOf(account int64, person string) error {
+	for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
+		err := t.c.Send("release the human tasks of a person", `UPDATE human_task SET status = 1, claimant = 0, step = step + 1
+ WHERE no IN (SELECT task FROM human_candidate WHERE account = ?1 AND environment = ?2 AND kind = 4 AND name = ?3) AND status = 2`,
+			account, int64(env), person)
+		if err != nil {
+			return err
+		}
+		err = t.c.Send("delete the claims of a person", `DELETE FROM human_candidate
+ WHERE account = ?1 AND environment = ?2 AND kind = 4 AND name = ?3`, account, int64(env), person)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t *Tx) setClaim(h *HumanTask, status TaskStatus, claimant int64) error {
 	err := t.change("claim or release a human task", `UPDATE human_task SET status = ?3, claimant = ?4, step = step + 1
  WHERE no = ?1 AND step = ?2 AND ended_ms = 0`, h.No, h.Step, int64(status), claimant)

@@ -33,9 +33,9 @@ Feature: Recordings
     """
     And the execution should have received:
     """yaml
-    - '/do/0/shaped activity {"code":0,"stderr":"","stdout":"hello\n"}'
-    - '/do/1/inner activity {"code":0,"stderr":"","stdout":"7\n"}'
-    - '/do/2/guarded/try/0/missing activity 503'
+    - '/do/0/shaped activity {"code":0,"files":[],"stderr":"","stdout":"hello"}'
+    - '/do/1/inner activity {"code":0,"files":[],"stderr":"","stdout":"7"}'
+    - '/do/2/guarded/try/0/missing activity 500'
     - '/do/3/late/try/0/pause none'
     - '/do/4/waits event {"data":{"n":5},"id":"1","source":"/test","specversion":"1.0","type":"org.example.received"}'
     """

@@ -119,6 +119,23 @@ func taskClaims(f *fixture) {
 	if got := f.readTask(h); got.Status != store.TaskOpen || got.Claimant != 0 || got.Step != 4 {
 		f.Errorf("released: %+v", got)
 	}
+
+	// All claims of a person end together, and no others.
+	other := f.open(f.humanTask(f.inserted(), 2))
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.ClaimTask(&h, -4, "p4"), tx.ClaimTask(&other, -5, "p5"))
+	})
+	f.update(func(tx *store.Tx) error { return errors.Join(tx.ReleaseTasksOf(2, "p4"), tx.ReleaseTasksOf(1, "p")) })
+	if list := f.tasks(claim); len(list) != 1 {
+		f.Error("the claims of another account or person were taken back")
+	}
+	f.update(func(tx *store.Tx) error { return tx.ReleaseTasksOf(1, "p4") })
+	if got := f.readTask(h); got.Status != store.TaskOpen || got.Claimant != 0 || got.Step != 6 || len(f.tasks(claim)) != 0 {
+		f.Errorf("released with all others: %+v", got)
+	}
+	if got := f.readTask(other); got.Status != store.TaskClaimed || got.Claimant != -5 {
+		f.Errorf("the task of another person: %+v", got)
+	}
 }
 
 func taskReassigned(f *fixture) {
