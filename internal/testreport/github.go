@@ -73,7 +73,7 @@ func summarize(w io.Writer, r *testrun.Report) error {
 	if c.WrongFiles > 0 {
 		fmt.Fprintf(b, "; files that are wrong: %d", c.WrongFiles)
 	}
-	b.WriteString(".\n\n| File | Passed | Failed | Broken | Skipped |\n|---|---|---|---|---|\n")
+	fmt.Fprint(b, ".\n\n| File | Passed | Failed | Broken | Skipped |\n|---|---|---|---|---|\n")
 	for _, f := range r.Files {
 		counts := map[testrun.Status]int{}
 		for _, t := range f.Tests {
@@ -87,7 +87,7 @@ func summarize(w io.Writer, r *testrun.Report) error {
 	}
 	summarizeFailures(b, r)
 	if len(r.Coverage) > 0 {
-		b.WriteString("\n| Definition | Tasks | Branches | Covered |\n|---|---|---|---|\n")
+		fmt.Fprint(b, "\n| Definition | Tasks | Branches | Covered |\n|---|---|---|---|\n")
 		for _, d := range r.Coverage {
 			t := totalsOf(d)
 			fmt.Fprintf(b, "| %s | %d/%d | %d/%d | %s %% |\n", cell(d.File), t.TasksRun, t.Tasks, t.BranchesRun, t.Branches, percent(t.Percent))
@@ -104,7 +104,7 @@ func summarizeFailures(b *bufio.Writer, r *testrun.Report) {
 			return
 		}
 		if listed == 1 {
-			b.WriteString("\n| Where | Test | What |\n|---|---|---|\n")
+			fmt.Fprint(b, "\n| Where | Test | What |\n|---|---|---|\n")
 		}
 		fmt.Fprintf(b, "| %s:%d | %s | %s |\n", cell(file), at, cell(name), cell(what))
 	}
