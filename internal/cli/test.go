@@ -157,13 +157,27 @@ func writeSnapshots(report *testrun.Report) error {
 			}
 			continue
 		}
-		beside := filepath.Join(filepath.Dir(s.Path), "."+filepath.Base(s.Path)+".new")
-		if err := os.WriteFile(beside, s.Content, 0o644); err != nil {
+		if err := replaceFile(s.Path, s.Content); err != nil {
 			return err
 		}
-		if err := os.Rename(beside, s.Path); err != nil {
-			return err
-		}
+	}
+	return nil
+}
+
+// replaceFile writes a file at once. It goes through a new file of a name that nobody knows before: one that is there
+// already, or a symbolic link, is never written to.
+func replaceFile(path string, content []byte) error {
+	beside, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.new")
+	if err != nil {
+		return err
+	}
+	_, err = beside.Write(content)
+	err = errors.Join(err, beside.Chmod(0o644), beside.Close())
+	if err == nil {
+		err = os.Rename(beside.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(beside.Name()))
 	}
 	return nil
 }
