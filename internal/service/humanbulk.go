@@ -131,8 +131,8 @@ func (f *fields) taskIDs(name string) []chargehand.HumanTaskID {
 	}
 	ids, known := make([]chargehand.HumanTaskID, len(texts)), map[chargehand.HumanTaskID]bool{}
 	for i, text := range texts {
-		if text == "" {
-			continue // it is no string
+		if _, isText := f.values[name].([]any)[i].(string); !isText {
+			continue // which texts has said
 		}
 		err := ids[i].UnmarshalText([]byte(text))
 		switch at := []string{name, strconv.Itoa(i)}; {

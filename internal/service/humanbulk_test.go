@@ -96,6 +96,8 @@ func TestRequestsToAnswerManyHumanTasks(t *testing.T) {
 		"no ids":          {AnswerHumanTasks{Body: map[string]any{"ids": []any{}}}, chargehand.CodeInvalidBody, "/ids"},
 		"an id twice":     {AnswerHumanTasks{Body: map[string]any{"ids": []any{id, strings.ToUpper(id)}}}, chargehand.CodeInvalidBody, "/ids/1"},
 		"no id":           {AnswerHumanTasks{Body: map[string]any{"ids": []any{"x"}}}, chargehand.CodeInvalidBody, "/ids/0"},
+		"an empty id":     {AnswerHumanTasks{Body: map[string]any{"ids": []any{id, ""}}}, chargehand.CodeInvalidBody, "/ids/1"},
+		"a number":        {AnswerHumanTasks{Body: map[string]any{"ids": []any{id, 1}}}, chargehand.CodeInvalidBody, "/ids/1"},
 		"no outcome":      {AnswerHumanTasks{Body: map[string]any{"ids": []any{id}, "outcome": 1}}, chargehand.CodeInvalidBody, "/outcome"},
 		"files":           {AnswerHumanTasks{Body: map[string]any{"ids": []any{id}, "files": []any{}}}, chargehand.CodeUnknownField, "/files"},
 		"ended ones":      {AnswerHumanTasks{Filter: &ListHumanTasks{Statuses: []store.TaskStatus{store.TaskAnswered}}}, chargehand.CodeInvalidBody, "/filter/status"},
