@@ -39,6 +39,14 @@ type Fault struct {
 	NoResponse bool
 }
 
+// size is how many bytes the texts of f have; 0 without one.
+func (f *Fault) size() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.Type) + len(f.Title) + len(f.Detail) + len(f.Instance) + len(f.Code)
+}
+
 func (f *Fault) Error() string { return f.Title + ": " + f.Detail }
 
 // Value is the fault as data ($error): type, status, instance and, if set, title and detail.

@@ -9,7 +9,7 @@ import (
 // a task that takes in more is no example of anything.
 const (
 	maxOutcomes     = 200
-	maxOutcomeBytes = 256 << 10 // of values that the entry has not as its output
+	maxOutcomeBytes = 256 << 10 // of faults, and of values that the entry has not as its output
 )
 
 // Outcome is what came to a task from outside, before `output.as` and whatever else the task makes of it: an execution
@@ -41,12 +41,13 @@ func (m *Machine) record(p *pending, o Outcome) {
 	if o.task = n.component(); o.task != nil {
 		o.Reference = o.task.Reference
 	}
+	size := o.Fault.size()
 	// Where nothing is made of the output, the entry has it anyway.
 	if !(o.Kind != EventReceived && o.Kind != Progressed && n.entry == e && n.task.OutputAs == nil) {
-		size := value.Size(o.Output)
-		e.outcomeBytes += size
-		m.trace.bytes += size
+		size += value.Size(o.Output)
 	}
+	e.outcomeBytes += size
+	m.trace.bytes += size
 	e.Outcomes = append(e.Outcomes, o)
 	if len(e.Outcomes) > maxOutcomes || e.outcomeBytes > maxOutcomeBytes {
 		o.Output, o.Fault, o.Files, o.Lost = nil, nil, nil, true

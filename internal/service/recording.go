@@ -11,8 +11,13 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// maxRecordingBytes bounds the values of a recording.
-const maxRecordingBytes = 16 << 20
+const (
+	// maxRecordingBytes bounds a recording as JSON.
+	maxRecordingBytes = 16 << 20
+	// partBytes is what the names of the fields, the numbers and the times of a task, an outcome, an error or a file take
+	// at most.
+	partBytes = 256
+)
 
 // Recording is what an execution that has ended received from outside, and what it came to. With the definition of its
 // revision it can be run again.
@@ -97,11 +102,17 @@ func (g *Recording) read(ctx context.Context, row *store.Execution, timeline *en
 		return incomplete(fmt.Sprintf("The execution ran more than %d tasks, and what came to the first of them is not kept.", engine.TimelineEntries))
 	}
 	since := func(ms int64) time.Duration { return time.Duration(ms-row.StartedMs) * time.Millisecond }
-	size := len(g.Execution.Input) + len(g.Execution.Output)
+	size := recordingSize(partBytes + len(g.Execution.Input) + len(g.Execution.Output))
+	size.texts(g.Secrets...)
+	size.fault(g.Execution.Error)
 	for i := range timeline.Records {
 		r := &timeline.Records[i]
 		if i == 0 && r.HasTaskData() && !row.RetryOf.IsZero() {
 			return incomplete("The execution is a retry that did not begin with the first task of its definition.")
+		}
+		size.task(r)
+		if err := size.check(); err != nil {
+			return err
 		}
 		g.Tasks = append(g.Tasks, RecordedTask{
 			Seq: int64(r.Seq), Name: r.Name, Kind: r.Kind().String(), Reference: r.Reference, Iterations: r.Iterations, Attempt: r.Attempt,
@@ -125,11 +136,61 @@ func (g *Recording) read(ctx context.Context, row *store.Execution, timeline *en
 			case o.Kind != 0:
 				recorded.Output = outputs[i]
 			}
-			g.Outcomes = append(g.Outcomes, recorded)
-			if size += len(recorded.Output); size > maxRecordingBytes {
-				return incomplete(fmt.Sprintf("The recording has more than %d MiB.", maxRecordingBytes>>20))
+			size.outcome(&recorded)
+			if err := size.check(); err != nil {
+				return err
 			}
+			g.Outcomes = append(g.Outcomes, recorded)
 		}
 	}
 	return nil
+}
+
+// recordingSize counts the bytes of a recording as JSON: never fewer than it has.
+type recordingSize int
+
+func (n recordingSize) check() error {
+	if n <= maxRecordingBytes {
+		return nil
+	}
+	return incomplete(fmt.Sprintf("The recording has more than %d MiB.", maxRecordingBytes>>20))
+}
+
+func (n *recordingSize) texts(list ...string) {
+	const (
+		around = 3 // quotes and a comma
+		escape = 5 // more bytes than a character that is escaped, as \u0000
+	)
+	for _, text := range list {
+		*n += recordingSize(around + len(text))
+		for _, c := range []byte(text) {
+			if c < ' ' || c == '"' || c == '\\' || c > '~' {
+				*n += escape
+			}
+		}
+	}
+}
+
+func (n *recordingSize) task(r *machine.Record) {
+	const iteration = 21 // digits of the longest number, and a comma
+	*n += recordingSize(partBytes + iteration*len(r.Iterations))
+	n.texts(r.Name, r.Reference)
+}
+
+func (n *recordingSize) fault(e *ExecutionError) {
+	if e != nil {
+		*n += partBytes
+		n.texts(e.Type, e.Title, e.Detail, e.Instance, e.Code)
+	}
+}
+
+func (n *recordingSize) outcome(o *RecordedOutcome) {
+	*n += recordingSize(partBytes + len(o.Output))
+	n.texts(o.Reference)
+	n.fault(o.Error)
+	for i := range o.Files {
+		f := &o.Files[i]
+		*n += partBytes
+		n.texts(f.ID, f.Name, f.MediaType, f.Digest)
+	}
 }

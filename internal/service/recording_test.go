@@ -50,6 +50,23 @@ func TestRecording(t *testing.T) {
 		"too large": func() {
 			fx.engine.lines[0].Outcomes = []machine.Outcome{{Kind: machine.ActivityEnded, Output: strings.Repeat("x", maxRecordingBytes)}}
 		},
+		"faults": func() {
+			fx.engine.lines[0].Outcomes = many(machine.Outcome{Kind: machine.ActivityEnded, Fault: &machine.Fault{Type: machine.ErrTimeout, Detail: strings.Repeat("x", 16<<10)}}, 1100)
+		},
+		"escaped faults": func() {
+			fx.engine.lines[0].Outcomes = many(machine.Outcome{Kind: machine.ActivityEnded, Fault: &machine.Fault{Type: machine.ErrTimeout, Detail: strings.Repeat("\x01", 16<<10)}}, 200)
+		},
+		"files": func() {
+			fx.engine.lines[0].Outcomes = many(machine.Outcome{Kind: machine.ActivityEnded, Files: make([]machine.File, 100)}, 900)
+		},
+		"outcomes": func() {
+			fx.engine.lines[0].Outcomes = many(machine.Outcome{Kind: machine.Progressed, Reference: strings.Repeat("/do", 100)}, 40_000)
+		},
+		"tasks": func() {
+			entry := entry
+			entry.Name, entry.Outcomes = strings.Repeat("x", 1<<10), nil
+			fx.engine.lines = many(entry, 15_000)
+		},
 	} {
 		fx.engine.cut, fx.engine.lines = false, []machine.Entry{entry}
 		change()
@@ -71,4 +88,12 @@ func TestRecording(t *testing.T) {
 	}
 	_, err = fx.Recording(t.Context(), fx.p, flow.ID, unstarted.ID)
 	wantCode(t, err, chargehand.CodeRecordingIncomplete)
+}
+
+func many[T any](one T, n int) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = one
+	}
+	return list
 }
