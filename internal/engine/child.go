@@ -16,7 +16,7 @@ import (
 // Bounds of trees of executions.
 const (
 	// MaxChildDepth is the maximum of levels of executions that start each other.
-	MaxChildDepth = 32
+	MaxChildDepth = machine.MaxChildDepth
 	// MaxOpenChildren bounds the children of one execution that have not ended.
 	MaxOpenChildren = 1_000
 	// MaxTree bounds the executions of a tree that are open at once: a workflow that starts several
@@ -29,7 +29,7 @@ const (
 const (
 	CodeChildUnknown = "workflow_not_found"
 	CodeChildVersion = "version_not_found"
-	CodeChildDepth   = "child_depth"
+	CodeChildDepth   = machine.CodeChildDepth
 	CodeChildren     = "too_many_children"
 )
 
@@ -119,8 +119,7 @@ func (t Tree) NewChild(
 	name := child.Namespace + "/" + child.Name
 	switch {
 	case t.Depth+1 > MaxChildDepth:
-		return nil, childFault(CodeChildDepth, fmt.Sprintf(
-			"The workflow %s would be the %dth of workflows that start each other; at most %d are allowed.", name, t.Depth+1, MaxChildDepth)), nil
+		return nil, machine.ChildTooDeep(child, t.Depth), nil
 	case open >= MaxOpenChildren:
 		return nil, childFault(CodeChildren, fmt.Sprintf(
 			"%d workflows that this execution has started have not ended; start no more at a time.", open)), nil

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"fmt"
+
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -59,4 +61,17 @@ func (f *Fault) Value() value.Value {
 		v["detail"] = f.Detail
 	}
 	return v
+}
+
+// MaxChildDepth is the maximum of levels of executions that start each other.
+const MaxChildDepth = 32
+
+// CodeChildDepth is the code of the fault of ChildTooDeep.
+const CodeChildDepth = "child_depth"
+
+// ChildTooDeep is the fault of a child that is not started because it would be beyond MaxChildDepth. depth is that of
+// its parent; the first execution has 0.
+func ChildTooDeep(c *Child, depth int) *Fault {
+	return &Fault{Type: ErrConfiguration, Status: 400, Title: "Configuration error", Code: CodeChildDepth, Detail: fmt.Sprintf(
+		"The workflow %s/%s would be the %dth of workflows that start each other; at most %d are allowed.", c.Namespace, c.Name, depth+1, MaxChildDepth)}
 }

@@ -102,3 +102,23 @@ func TestEndless(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A workflow that starts itself without end gets the error that it gets in life.
+func TestChildDepth(t *testing.T) {
+	const definition = "do: [{again: {run: {workflow: {namespace: test, name: flow, version: '1.0.0'}}}}]"
+	p, asked := compile(t, definition), byte(0)
+	child := func(*rehearse.Execution, machine.Command) (*plan.Plan, rehearse.Answer, error) {
+		asked++
+		if asked > machine.MaxChildDepth { // else the stack ends the whole program
+			return nil, rehearse.Answer{}, errors.New("one too many was started")
+		}
+		return p, rehearse.Answer{}, nil
+	}
+	got, err := play(t, rehearse.Config{Outside: rehearse.Outside{Child: child}}, definition, nil)
+	if err != nil || got.Phase != chargehand.Faulted || got.Fault == nil || got.Fault.Code != machine.CodeChildDepth {
+		t.Errorf("got %s, %+v, %v", got.Phase, got.Fault, err)
+	}
+	if n := len(got.Executions); n != machine.MaxChildDepth+1 {
+		t.Errorf("%d executions were started", n)
+	}
+}

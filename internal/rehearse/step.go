@@ -214,6 +214,12 @@ func (r *Rehearsal) startChild(e *Execution, c machine.Command) {
 	if !c.Child.Await || e.answers[c.ID] != nil {
 		return
 	}
+	if depth := e.depth(); depth >= machine.MaxChildDepth { // as in life: a workflow may start itself
+		a := Answer{Fault: machine.ChildTooDeep(c.Child, depth)}
+		e.answers[c.ID] = &a
+		r.schedule(e, c.ID, 0, machine.Event{Kind: machine.ChildEnded, Fault: a.Fault})
+		return
+	}
 	p, a, err := r.Outside.Child(e, c)
 	if err != nil {
 		r.err = err
@@ -233,6 +239,14 @@ func (r *Rehearsal) startChild(e *Execution, c machine.Command) {
 	case !a.Hangs:
 		r.schedule(e, c.ID, a.AfterMs, machine.Event{Kind: machine.ChildEnded, Output: a.Output, Fault: a.Fault})
 	}
+}
+
+// depth counts the executions that it is started by, one inside the other.
+func (e *Execution) depth() (n int) {
+	for parent := e.Parent; parent != nil; parent = parent.Parent {
+		n++
+	}
+	return n
 }
 
 // Phase is the phase of the first execution.

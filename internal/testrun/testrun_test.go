@@ -338,6 +338,16 @@ none error
 `)
 }
 
+// A workflow that runs itself without end fails as it does in life.
+func TestRunsItself(t *testing.T) {
+	check(t, run(t, "do: [{again: {run: {workflow: {namespace: test, name: flow, version: '1.0.0'}}}}]", `
+defaults: {children: {test/flow: ./flow.yaml}}
+tests: [{name: a, expect: {error: {type: configuration, status: 400}}}]
+`), `
+a passed
+`)
+}
+
 // Nothing runs for real unless the caller allows it.
 func TestReal(t *testing.T) {
 	const definition = "do: [{run: {run: {shell: {command: touch /nowhere}}}}]"
