@@ -58,7 +58,7 @@ func (c *testCommand) again(ctx context.Context, files []string, seen map[string
 		read := map[string]stamp{}
 		c.config.ReadFile = func(path string) ([]byte, error) {
 			read[path] = stampOf(path)
-			return os.ReadFile(path)
+			return testrun.ReadFile(path)
 		}
 		c.config.Jobs = 1 // one reader at a time
 		report, err := c.once(ctx, []string{file})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -18,7 +17,7 @@ import (
 
 // Config says what is run, and how.
 type Config struct {
-	// ReadFile reads test files, definitions, fixtures and snapshots; nil: os.ReadFile.
+	// ReadFile reads test files, definitions, fixtures and snapshots; nil: ReadFile.
 	ReadFile func(path string) ([]byte, error)
 	// Resource reads an external resource of a definition; nil: there are none.
 	Resource func(ctx context.Context, w plan.Wanted) ([]byte, error)
@@ -49,7 +48,7 @@ type Runner struct {
 // New returns a runner.
 func New(c Config) *Runner {
 	if c.ReadFile == nil {
-		c.ReadFile = os.ReadFile
+		c.ReadFile = ReadFile
 	}
 	if c.Jobs <= 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
