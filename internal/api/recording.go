@@ -60,7 +60,7 @@ type recordedFile struct {
 func recordingEndpoints() []endpoint {
 	e := endpoint{
 		method: get, path: "/workflows/{workflowId}/executions/{executionId}/recording", id: "getRecording", tag: "Executions",
-		summary: "Get what an execution received", scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
+		summary: "Get what an execution received", scopes: service.ScopeExecutionsRead,
 		about: "All that came to an execution that has ended from outside, with the times, and what it came to: enough to run it again as a test. " +
 			"It is at most 16 MiB, and complete or refused.",
 		answers:  []answer{{status: 200, about: "The recording", view: recording{}}},

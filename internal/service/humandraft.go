@@ -52,7 +52,7 @@ func (s *Service) HumanTaskDraft(ctx context.Context, p *Principal, id chargehan
 // PutHumanTaskDraft replaces the principal's draft for a task that has not ended, and that it may answer, unless
 // another person has claimed it meanwhile. An empty body deletes it. Body: outcome, data, comment, files. Codes:
 // human_task_not_found, insufficient_scope, not_assigned, excluded, invalid_body, unknown_field, payload_too_large,
-// state_conflict (the task has ended).
+// state_conflict (the task has ended), storage_reserve (an empty body is taken nevertheless).
 func (s *Service) PutHumanTaskDraft(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (d TaskDraft, err error) {
 	if d, err = readDraft(body); err != nil {
 		return d, err
@@ -60,6 +60,11 @@ func (s *Service) PutHumanTaskDraft(ctx context.Context, p *Principal, id charge
 	text := value.Marshal(body)
 	if len(text) > human.MaxDraftBytes {
 		return d, chargehand.NewError(chargehand.CodePayloadTooLarge, "A draft must not be larger than "+strconv.Itoa(human.MaxDraftBytes)+" bytes.")
+	}
+	if !d.isEmpty() {
+		if err := s.checkReserve(); err != nil {
+			return d, err
+		}
 	}
 	err = s.updateTask(ctx, p, id, ScopeTasksRespond, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
 		if err := who.mayAct(row); err != nil {

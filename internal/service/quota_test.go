@@ -230,14 +230,25 @@ func TestReserve(t *testing.T) {
 	})
 	w := fx.apply(definition("w", "1.0.0")).ID
 	running := fx.create(w, nil)
+	task := (&humanFixture{fixture: fx, e: running}).open(nil)
+	draft := func(body map[string]any) error {
+		_, err := fx.PutHumanTaskDraft(t.Context(), fx.p, task, body)
+		return err
+	}
+	if err := draft(map[string]any{"comment": "x"}); err != nil {
+		t.Fatal(err)
+	}
 	free.Store(1 << 20)
 	reserve.Check()
 	if got := fx.Degraded(); len(got) != 1 || got[0] != "storage_reserve" {
 		t.Errorf("degraded: %q", got)
 	}
 	_, _, batch := fx.CreateBatch(t.Context(), fx.p, CreateBatch{Workflow: w, Body: map[string]any{"items": []any{map[string]any{}}}})
-	for what, err := range map[string]error{"start": fx.tryCreate(fx.p, w, nil), "upload": fx.tryUpload(fx.p, "x"), "batch": batch} {
+	for what, err := range map[string]error{"start": fx.tryCreate(fx.p, w, nil), "upload": fx.tryUpload(fx.p, "x"), "batch": batch, "draft": draft(map[string]any{"comment": "y"})} {
 		t.Run(what, func(t *testing.T) { wantCode(t, err, chargehand.CodeStorageReserve) })
+	}
+	if err := draft(map[string]any{}); err != nil {
+		t.Errorf("delete a draft: %v", err)
 	}
 	if _, _, err := fx.CancelExecution(t.Context(), fx.p, ChangeExecution{Workflow: w, Execution: running.ID}); err != nil {
 		t.Errorf("cancel: %v", err)
