@@ -19,8 +19,11 @@ const (
 	MaxWaiting = 10_000
 	// maxWaitingInAll bounds those of all workflows: then facts wait.
 	maxWaitingInAll = 200_000
-	// outboxShare: while so many mails wait in the outbox, this package hands it no more.
+	// outboxShare: while so many mails are due in the outbox, this package hands it no more. Those that were postponed do
+	// not count: a mailbox that takes none for days must not keep back the mails to others.
 	outboxShare = 200
+	// postponedShare: while so many mails of an account were postponed, it gets no more about its tasks.
+	postponedShare = 500
 	// readAtOnce bounds the facts that one transaction reads, and mailsAtOnce the mails that it hands to the outbox.
 	// ratesAtOnce bounds the workflows that one step hands out mails of.
 	readAtOnce, mailsAtOnce, ratesAtOnce = 20, 20, 32
@@ -136,7 +139,7 @@ func (w *Worker) handOut(ctx context.Context) (more bool, err error) {
 	waiting := int64(0)
 	err = w.view(ctx, func(r *store.Reader) (err error) {
 		if due, err = r.TaskMailDue(w.nowMs(), ratesAtOnce); err == nil && len(due) > 0 {
-			waiting, err = r.CountMail(outboxShare)
+			waiting, err = r.CountMailDue(w.nowMs(), outboxShare)
 		}
 		return err
 	})
@@ -161,7 +164,10 @@ func (w *Worker) handOut(ctx context.Context) (more bool, err error) {
 		if h.mails > 0 {
 			w.config.Mail.Notify()
 		}
-		if h.held > 0 {
+		if h.postponed {
+			w.log.Warn("mails about human tasks wait, because too many of their account are tried again later",
+				"workflow", h.workflow, "environment", rate.Environment.String(), "waiting", h.held, "postponed", postponedShare)
+		} else if h.held > 0 {
 			w.log.Warn("mails about human tasks wait, because their workflow has sent as many as it may in a minute",
 				"workflow", h.workflow, "environment", rate.Environment.String(), "waiting", h.held, "per_minute", MailsPerMinute)
 		}
@@ -175,6 +181,8 @@ type handed struct {
 	mails    int    // of them, those that were handed to the outbox
 	held     int64  // mails that wait for the next minute; 0: as before
 	workflow string // if so
+
+	postponed bool // they wait because too many of the account were postponed
 }
 
 // handOutOf hands mails of a workflow to the outbox, within an Update.
@@ -191,6 +199,19 @@ func (w *Worker) handOutOf(tx *store.Tx, due *store.TaskMailRate) (h handed, err
 	mails, err := tx.WaitingTaskMail(rate.Workflow, rate.Environment, int(min(mailsAtOnce, MailsPerMinute-rate.Sent)))
 	if err != nil {
 		return h, err
+	}
+	if len(mails) > 0 {
+		postponed, err := tx.CountPostponedMail(mails[0].Account, nowMs, postponedShare)
+		if err != nil {
+			return h, err
+		}
+		if postponed >= postponedShare {
+			h.held, h.postponed, rate.DueMs = rate.Waiting, true, nowMs+minute
+			if h.workflow, err = workflowID(tx, rate.Workflow); err != nil {
+				return h, err
+			}
+			return h, tx.MoveTaskMailRate(&rate)
+		}
 	}
 	for i := range mails {
 		sent, err := w.hand(tx, &mails[i])
@@ -210,13 +231,16 @@ func (w *Worker) handOutOf(tx *store.Tx, due *store.TaskMailRate) (h handed, err
 		rate.DueMs = nowMs // those that are due longer come first
 	} else if rate.Waiting > 0 && h.mails > 0 {
 		h.held = rate.Waiting
-		of, err := tx.WorkflowByNo(rate.Workflow)
-		if err != nil {
+		if h.workflow, err = workflowID(tx, rate.Workflow); err != nil {
 			return h, err
 		}
-		h.workflow = of.ID.String()
 	}
 	return h, tx.MoveTaskMailRate(&rate)
+}
+
+func workflowID(tx *store.Tx, no int64) (string, error) {
+	of, err := tx.WorkflowByNo(no)
+	return of.ID.String(), err
 }
 
 // hand writes a mail to the outbox, within an Update. false: it is not needed any more.

@@ -103,3 +103,15 @@ func (r *Reader) OldestMailMs() (ms int64, err error) {
 func (r *Reader) CountMail(limit int) (int64, error) {
 	return r.count("count mail", `SELECT COUNT(*) FROM (SELECT due_ms FROM mail WHERE ended_ms = 0 AND due_ms > 0 ORDER BY due_ms LIMIT ?1) AS waiting`, int64(limit))
 }
+
+// CountMailDue counts the mails that are due at nowMs, at most limit: not those that are being sent or were postponed.
+func (r *Reader) CountMailDue(nowMs int64, limit int) (int64, error) {
+	return r.count("count due mail", `SELECT COUNT(*) FROM (SELECT due_ms FROM mail WHERE ended_ms = 0 AND due_ms <= ?1 ORDER BY due_ms LIMIT ?2) AS due`,
+		nowMs, int64(limit))
+}
+
+// CountPostponedMail counts the mails of an account that were tried and are tried again after nowMs, at most limit.
+func (r *Reader) CountPostponedMail(account, nowMs int64, limit int) (int64, error) {
+	return r.count("count postponed mail", `SELECT COUNT(*) FROM (SELECT due_ms FROM mail
+ WHERE ended_ms = 0 AND due_ms > ?2 AND account = ?1 AND attempts > 0 ORDER BY due_ms LIMIT ?3) AS postponed`, account, nowMs, int64(limit))
+}
