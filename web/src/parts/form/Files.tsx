@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { uploadFile } from "../../api/files.ts";
 import { t } from "../../messages/index.ts";
 import { formTexts } from "../../messages/workflows.ts";
@@ -11,6 +12,13 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
   const { field, draft, change } = props;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const latest = useRef<FieldProps>(undefined);
+  useLayoutEffect(() => {
+    latest.current = props;
+    return () => {
+      latest.current = undefined; // the field was removed
+    };
+  });
   const many = field.kind === "files";
   const pictures = (field.constraints?.media_type ?? "")
     .split(",")
@@ -20,7 +28,11 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
     setError(undefined);
     try {
       const stored = await Promise.all(files.map(uploadFile));
-      change({ ...draft, files: many ? [...draft.files, ...stored] : stored });
+      // Other fields may have changed meanwhile, and another upload may end before the page is drawn again.
+      flushSync(() => {
+        const now = latest.current;
+        now?.change({ ...now.draft, files: many ? [...now.draft.files, ...stored] : stored });
+      });
     } catch (problem) {
       setError(problem);
     }
