@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
 import { expectVisibleFocus } from "../hand.ts";
+import { holdBack } from "../hold.ts";
 import { post, someone, type Admin, type Person } from "../people.ts";
 import type { Server } from "../server.ts";
 import { ask, asking, type Asked } from "../tasks.ts";
@@ -329,11 +330,14 @@ test("what is typed is on the server after a moment, and in another browser", as
   const task = await ask(admin, await asking(admin, { ...damage, assignees: { users: [person.email] } }));
   await signIn(person);
   await page.goto(`/inbox/${task.id}`);
+  const letThrough = await holdBack(page, "**/draft", "PUT");
   await hand.press("Add an entry to Parts");
   await hand.fill("Part", "bumper");
   await page.getByLabel("Files, at most 3").setInputFiles(photo("bumper.png"));
+  await expect(page.getByRole("button", { name: "Remove bumper.png" })).toBeVisible();
   await hand.fill("Comment", "More to come");
   await expect(page.getByText(/^Kept in this window/)).toBeVisible();
+  await letThrough();
   await expect(page.getByText(/^Saved/)).toBeVisible();
 
   expect(others).toEqual([]);
@@ -347,6 +351,67 @@ test("what is typed is on the server after a moment, and in another browser", as
   await expect(elsewhere.getByLabel("Comment", { exact: true })).toHaveValue("");
   await expect.poll(async () => (await page.request.get(`/api/v1/human-tasks/${task.id}/draft`)).json()).toEqual({});
   await context.close();
+});
+
+test("an empty form never stands for a draft that could not be read, and a failed save is tried again", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+  watch,
+}) => {
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "participant" }]);
+  const task = await ask(admin, await asking(admin, { ...damage, assignees: { users: [person.email] } }));
+  const comment = page.getByLabel("Comment", { exact: true });
+  await signIn(person);
+  await page.goto(`/inbox/${task.id}`);
+  await expect(comment).toBeVisible();
+  await page.route("**/draft", (route) => route.abort(), { times: 1 });
+  await hand.fill("Comment", "More to come");
+  await expect(page.getByText("the server could not save it.")).toBeVisible();
+  await expect(page.getByText(/^Saved/)).toBeVisible();
+  expect(watch.take().length).toBeGreaterThan(0);
+
+  await page.evaluate(() => sessionStorage.clear());
+  await page.route("**/draft", (route) => route.fulfill({ status: 409 }), { times: 1 });
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Try again" })).toBeVisible();
+  await expect(comment).toHaveCount(0);
+  await hand.press("Try again");
+  await expect(comment).toHaveValue("More to come");
+  expect(watch.take().length).toBeGreaterThan(0);
+});
+
+test("an answer that arrives late does not lead away from what is open by then", async ({
+  page,
+  admin,
+  signIn,
+  hand,
+}) => {
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "operator" }]);
+  const users = [person.email];
+  const titles = ["First", "Second", "Third"];
+  for (const [i, each] of titles.entries()) {
+    await ask(admin, await asking(admin, { title: each, assignees: { users }, due: { hours: i + 1 } }));
+  }
+  await signIn(person);
+  await page.goto("/inbox");
+  await expect(rows(page)).toHaveCount(3);
+  for (const each of ["First", "Second"]) {
+    await page.getByLabel(`Select ${each}`).check();
+  }
+  await hand.follow("First");
+  const letThrough = await holdBack(page, "**/answer", "POST");
+  await page.getByRole("article").getByRole("button", { name: "done" }).click();
+  await hand.follow("Third");
+  await expect(title(page)).toHaveText("Third");
+  await letThrough();
+  await expect(page.getByText("First: done")).toBeVisible();
+  await expect(title(page)).toHaveText("Third");
+  // What was answered is selected no more.
+  await expect(page.getByRole("group", { name: "1 selected" })).toBeVisible();
 });
 
 test("an execution that waits for a person says so everywhere, and leads to the task", async ({

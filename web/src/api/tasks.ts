@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions, type InfiniteData } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
+import { Problem } from "./problem.ts";
 import { every, queries, question } from "./query.ts";
 
 export type Task = Schemas["HumanTask"];
@@ -145,7 +146,6 @@ export const draftQuestion = (id: string) => ({
     const found = await Promise.all((draft.files ?? []).map(referenceOf));
     return { data: { ...draft, references: found.filter((file) => file !== undefined) } };
   }),
-  retry: false,
   gcTime: 0,
   refetchOnWindowFocus: false,
 });
@@ -159,8 +159,11 @@ export async function referenceOf(uri: string): Promise<Shown | undefined> {
   const fileId = new URL(uri, location.href).pathname.split("/").at(-1) ?? "";
   try {
     return (await answer(client.GET("/files/{fileId}", { params: { path: { fileId } } }))).reference;
-  } catch {
-    return undefined;
+  } catch (problem) {
+    if (problem instanceof Problem && problem.status === 404) {
+      return undefined;
+    }
+    throw problem; // a draft without a file that is there would be saved without it
   }
 }
 

@@ -79,6 +79,7 @@ export const tasks = {
   kept: (at: Date) => `In diesem Fenster behalten um ${formatClock(at)}`,
   saved: (at: Date) => `Gespeichert um ${formatClock(at)}`,
   notSaved: "In diesem Fenster behalten; der Server konnte es nicht speichern.",
+  full: "Noch nicht gespeichert; dieses Fenster kann nicht mehr behalten.",
   discard: "Von vorn beginnen",
   answered: (title: string, outcome: string) => `${title}: ${outcome}`,
   show: "Ansehen",
@@ -98,6 +99,7 @@ export const tasks = {
   refusedTitle: "Du kannst diese Aufgabe nicht beantworten",
   select: (title: string) => `${title} auswählen`,
   selected: (n: number) => `${formatNumber(n)} ausgewählt`,
+  most: (n: number) => `(nicht mehr als ${formatNumber(n)} zugleich)`,
   answerSelected: "Zusammen beantworten",
   selectNone: "Nichts auswählen",
   bulk: {

@@ -78,6 +78,7 @@ export const tasks = {
   kept: (at: Date) => `Kept in this window ${formatClock(at)}`,
   saved: (at: Date) => `Saved ${formatClock(at)}`,
   notSaved: "Kept in this window; the server could not save it.",
+  full: "Not saved yet; this window can keep no more.",
   discard: "Begin again",
   answered: (title: string, outcome: string) => `${title}: ${outcome}`,
   show: "Show it",
@@ -97,6 +98,7 @@ export const tasks = {
   refusedTitle: "You cannot answer this task",
   select: (title: string) => `Select ${title}`,
   selected: (n: number) => `${formatNumber(n)} selected`,
+  most: (n: number) => `(no more than ${formatNumber(n)} at once)`,
   answerSelected: "Answer them together",
   selectNone: "Select none",
   bulk: {

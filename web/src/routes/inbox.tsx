@@ -13,7 +13,7 @@ import { narrowed, readAddress } from "../parts/inbox/address.ts";
 import { FilterBar } from "../parts/inbox/FilterBar.tsx";
 import { TaskRow } from "../parts/inbox/Row.tsx";
 import { after, differ } from "../parts/inbox/rows.ts";
-import { useSelection } from "../parts/inbox/selection.ts";
+import { mostSelected, useSelection } from "../parts/inbox/selection.ts";
 import { useInboxKeys } from "../parts/inbox/useKeys.ts";
 import { Views } from "../parts/inbox/Views.tsx";
 import { later } from "../parts/later.tsx";
@@ -85,9 +85,11 @@ export default function Inbox() {
     return () => clearTimeout(timer);
   }, [done]);
   const answered = (task: Task, text: string) => {
-    const following = after(rows, task.id, free);
     setDone({ id: task.id, text });
     dropTask(task.id);
+  };
+  const onward = (task: Task) => {
+    const following = after(rows, task.id, free);
     if (following) {
       open(following.id, true);
     } else {
@@ -120,7 +122,10 @@ export default function Inbox() {
           </div>
           {selection.ids.length > 0 && (
             <div className="inbox-selection" role="group" aria-label={texts.selected(selection.ids.length)}>
-              <strong role="status">{texts.selected(selection.ids.length)}</strong>
+              <strong role="status">
+                {texts.selected(selection.ids.length)}
+                {selection.ids.length >= mostSelected && ` ${texts.most(mostSelected)}`}
+              </strong>
               <Button onClick={() => setBulk(true)}>{texts.answerSelected}</Button>
               <Button variant="subtle" onClick={selection.clear}>
                 {texts.selectNone}
@@ -170,6 +175,7 @@ export default function Inbox() {
                   id={taskId}
                   alone={narrow}
                   answered={(task, outcome) => answered(task, texts.answered(task.title, outcome.title))}
+                  onward={onward}
                   next={next}
                 />
               </Suspense>

@@ -24,6 +24,7 @@ export function Answer({
   may,
   entering,
   answered,
+  onward,
   refused,
   leave,
 }: {
@@ -33,8 +34,10 @@ export function Answer({
   /** The person may answer now. */
   may: boolean;
   entering: Entering;
-  /** The answer counts. */
+  /** The answer counts, also when the person has gone elsewhere since. */
   answered: (task: Task, outcome: Outcome) => void;
+  /** The same, and the person is still here. */
+  onward: (task: Task) => void;
   /** The task is not what it was. */
   refused: () => void;
   /** Leads out of the fields, to where keys do something. */
@@ -84,7 +87,7 @@ export function Answer({
       ...(entered.files.length > 0 && { files: entered.files.map((file) => file.uri) }),
     };
     hold(true);
-    send.mutate({ body, outcome });
+    send.mutate({ body, outcome }, { onSuccess: onward });
   };
   const outcomes = task.outcomes ?? [];
   const buttons = useRef<(HTMLButtonElement | null)[]>([]);
@@ -254,14 +257,15 @@ export function Refusal({ error }: { error: unknown }) {
 /** Whether what is typed is kept. */
 function Kept({ entering }: { entering: Entering }) {
   const texts = tasksTexts();
-  const { kept, unsaved } = entering;
+  const { kept, unsaved, full } = entering;
   if (kept === undefined) {
     return null;
   }
   const at = new Date(kept.at);
+  const waits = full ? texts.full : unsaved ? texts.notSaved : texts.kept(at);
   return (
     <p className="row">
-      <span className="meta">{unsaved ? texts.notSaved : kept.changed ? texts.kept(at) : texts.saved(at)}</span>
+      <span className="meta">{kept.changed ? waits : texts.saved(at)}</span>
       <Button variant="subtle" size="compact-sm" onClick={entering.discard}>
         {texts.discard}
       </Button>

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useMutation, useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { answerTasks, taskQuestion, type BulkAnswers, type Outcome, type Task } from "../../api/tasks.ts";
 import { t } from "../../messages/index.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
@@ -25,14 +25,21 @@ export default function Bulk({
 }) {
   const texts = tasksTexts();
   const [list] = useState(tasks); // those that were selected, whatever the list has by now
-  const [once] = useState(() => crypto.randomUUID());
+  const sent = useRef({ text: "", once: "" });
   const [comment, setComment] = useState("");
   const [chosen, setChosen] = useState("");
   const field = useId();
   const { outcomes, error } = useCommonOutcomes(list);
   const send = useMutation({
-    mutationFn: () =>
-      answerTasks({ ids: list.map((task) => task.id), outcome: chosen, ...(comment !== "" && { comment }) }, once),
+    mutationFn: () => {
+      const said = comment.trim();
+      const body = { ids: list.map((task) => task.id), outcome: chosen, ...(said !== "" && { comment: said }) };
+      const text = JSON.stringify(body);
+      if (sent.current.text !== text) {
+        sent.current = { text, once: crypto.randomUUID() }; // another answer is another request
+      }
+      return answerTasks(body, sent.current.once);
+    },
     onSuccess: ({ failed }) => {
       const lost = new Set(failed.map((each) => each.id));
       answered(list.map((task) => task.id).filter((id) => !lost.has(id)));

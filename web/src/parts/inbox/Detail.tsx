@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Suspense, useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import { useMay, useMe } from "../../api/me.ts";
+import { Problem } from "../../api/problem.ts";
 import { claim, draftQuestion, isOpen, release, taskQuestion, type Outcome, type Task } from "../../api/tasks.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
 import { shortId } from "../Copy.tsx";
@@ -29,8 +30,10 @@ interface Props {
   id: string;
   /** There is nothing beside it: it takes the focus. */
   alone: boolean;
-  /** The person has answered it. */
+  /** The person has answered it, and may have gone elsewhere since. */
   answered: (task: Task, outcome: Outcome) => void;
+  /** Leads on from the task, which was answered. */
+  onward: (task: Task) => void;
   next: () => void;
 }
 
@@ -40,6 +43,10 @@ export default function Detail(props: Props) {
   const draft = useQuery({ ...draftQuestion(props.id), enabled: useMay()("tasks:respond") });
   if (asked.isLoadingError) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;
+  }
+  // Who may not have a draft cannot save one either. Otherwise an empty form would be saved over the draft that is there.
+  if (draft.isLoadingError && !(draft.error instanceof Problem && draft.error.status === 403)) {
+    return <Failure error={draft.error} retry={() => void draft.refetch()} />;
   }
   if (!asked.data || draft.isLoading) {
     return <Waiting />;
@@ -52,6 +59,7 @@ function Shown({
   remote,
   alone,
   answered,
+  onward,
   next,
   again,
 }: Props & { task: Task; remote: Remote | undefined; again: () => void }) {
@@ -104,6 +112,7 @@ function Shown({
               forget(task.id);
               answered(now, outcome);
             }}
+            onward={onward}
             refused={again}
             leave={() => heading.current?.focus()}
           />

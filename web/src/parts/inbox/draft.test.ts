@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FormField } from "../../api/workflows.ts";
 import { read } from "../form/read.ts";
-import { newer, type Kept, type Remote } from "./draft.ts";
+import { inTurn, newer, type Kept, type Remote } from "./draft.ts";
 
 const form: FormField = {
   kind: "object",
@@ -36,4 +36,23 @@ test("a task opens with what was entered last, here or elsewhere", () => {
 test("what comes from the server is in the form", () => {
   const kept = from(undefined, there(3));
   expect(kept?.draft && read(form, kept.draft).value).toEqual({ note: "there" });
+});
+
+test("what is sent for a task goes in turn, and a failure holds up nothing", async () => {
+  const begun: string[] = [];
+  const fail: ((problem: Error) => void)[] = [];
+  const saved = inTurn("a", () => {
+    begun.push("save");
+    return new Promise<void>((_, reject) => {
+      fail.push(reject);
+    });
+  });
+  const discarded = inTurn("a", () => Promise.resolve(begun.push("discard")));
+  await inTurn("b", () => Promise.resolve(begun.push("other task")));
+  await Promise.resolve();
+  expect(begun).toEqual(["save", "other task"]);
+  fail[0]?.(new Error("away"));
+  await expect(saved).rejects.toThrow("away");
+  await discarded;
+  expect(begun).toEqual(["save", "other task", "discard"]);
 });

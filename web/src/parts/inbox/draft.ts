@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { environment } from "../../api/environment.ts";
+import { Problem } from "../../api/problem.ts";
 import { isOpen, putDraft, type ServerDraft, type Shown, type Task } from "../../api/tasks.ts";
 import type { FormField } from "../../api/workflows.ts";
 import { draftOf, startOf, startWith, type Draft } from "../form/draft.ts";
@@ -66,7 +67,15 @@ function readKept(id: string, form: string): Kept | undefined {
   return kept?.form === form ? kept : undefined;
 }
 
-const keep = (id: string, kept: Kept): void => sessionStorage.setItem(place(id), JSON.stringify(kept));
+/** Whether the window has taken it: what it may store is limited. */
+function keep(id: string, kept: Kept): boolean {
+  try {
+    sessionStorage.setItem(place(id), JSON.stringify(kept));
+    return true;
+  } catch {
+    return false; // the server gets it still
+  }
+}
 export const forget = (id: string): void => sessionStorage.removeItem(place(id));
 
 const save = (id: string, form: FormField | undefined, { draft, comment, files }: Kept): Promise<ServerDraft> => {
@@ -78,8 +87,25 @@ const save = (id: string, form: FormField | undefined, { draft, comment, files }
   });
 };
 
-/** How long a person must have typed nothing before it is saved. */
+const turns = new Map<string, Promise<unknown>>();
+
+/** Begins when all that was begun before for the same task has ended, well or not, so that nothing overtakes. */
+export function inTurn<T>(id: string, act: () => Promise<T>): Promise<T> {
+  const done = (turns.get(id) ?? Promise.resolve()).then(act);
+  const ended = done
+    .catch(() => undefined)
+    .then(() => {
+      if (turns.get(id) === ended) {
+        turns.delete(id);
+      }
+    });
+  turns.set(id, ended);
+  return done;
+}
+
+/** How long a person must have typed nothing before it is saved. After each failure in a row it is twice as long. */
 const pause = 2000;
+const mostDoubled = 5;
 
 export interface Entering {
   entered: Entered;
@@ -87,6 +113,8 @@ export interface Entering {
   kept: Kept | undefined;
   /** The server did not take it. */
   unsaved: boolean;
+  /** The window could not keep what was typed last. */
+  full: boolean;
   change: (part: Partial<Entered>) => void;
   discard: () => void;
   /** Saves nothing while an answer is on its way. */
@@ -103,8 +131,15 @@ export function useEntered(task: Task, form: FormField | undefined, remote: Remo
   const [kept, setKept] = useState(() => newer(readKept(id, mark), remote, form, mark));
   const [first] = useState(() => beginning(task, form));
   const [unsaved, setUnsaved] = useState(false);
+  const [full, setFull] = useState(false);
+  const [failures, setFailures] = useState(0);
   const [held, hold] = useState(false);
+  const now = useRef(kept); // the same as the state, before the page is drawn again
   const latest = useRef<() => void>(undefined);
+  const set = useCallback((next: Kept | undefined) => {
+    now.current = next;
+    setKept(next);
+  }, []);
   const due = kept?.changed === true && !held && isOpen(task) && task.refused === undefined ? kept : undefined;
   useEffect(() => {
     if (!due) {
@@ -114,40 +149,49 @@ export function useEntered(task: Task, form: FormField | undefined, remote: Remo
     const send = async () => {
       latest.current = undefined;
       try {
-        const { updated_at: saved } = await save(id, form, due);
+        // While it waited for its turn, more may have been typed, which is saved after this, or all discarded.
+        const sent = await inTurn(id, async () => now.current?.at === due.at && (await save(id, form, due)));
+        if (sent === false) {
+          return;
+        }
+        const part = (of: Kept): Kept => ({ ...of, saved: sent.updated_at, changed: of.at !== due.at });
+        const stored = readKept(id, mark); // the task may be closed by now, and open again
+        if (stored) {
+          keep(id, part(stored));
+        }
+        if (now.current) {
+          set(part(now.current));
+        }
         setUnsaved(false);
-        setKept((now) => {
-          const next = now && { ...now, saved, changed: now.at !== due.at };
-          if (next && sessionStorage.getItem(place(id)) !== null) {
-            keep(id, next);
-          }
-          return next;
-        });
-      } catch {
+        setFailures(0);
+      } catch (problem) {
         setUnsaved(true);
+        if (!(problem instanceof Problem) || problem.passing) {
+          setFailures((before) => before + 1); // once more
+        }
       }
     };
-    const timer = setTimeout(() => void send(), pause);
+    const timer = setTimeout(() => void send(), pause * 2 ** Math.min(failures, mostDoubled));
     latest.current = () => void send();
     return () => clearTimeout(timer);
-  }, [id, form, due]);
+  }, [id, form, mark, due, failures, set]);
   useEffect(() => () => latest.current?.(), []); // the page is left before it was saved
   const change = useCallback(
-    (part: Partial<Entered>) =>
-      setKept((before) => {
-        const now = { ...(before ?? first), ...part, form: mark, at: Date.now(), changed: true };
-        keep(id, now);
-        return now;
-      }),
-    [id, first, mark],
+    (part: Partial<Entered>) => {
+      const next = { ...(now.current ?? first), ...part, form: mark, at: Date.now(), changed: true };
+      setFull(!keep(id, next));
+      set(next);
+    },
+    [id, first, mark, set],
   );
   const discard = () => {
     forget(id);
-    setKept(undefined);
+    set(undefined);
     setUnsaved(false);
+    setFailures(0);
     if (isOpen(task)) {
-      putDraft(id, {}).catch(() => setUnsaved(true));
+      inTurn(id, () => putDraft(id, {})).catch(() => setUnsaved(true));
     }
   };
-  return { entered: kept ?? first, kept, unsaved, change, discard, hold };
+  return { entered: kept ?? first, kept, unsaved, full, change, discard, hold };
 }
