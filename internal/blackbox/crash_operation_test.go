@@ -3,7 +3,6 @@ package blackbox_test
 import (
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -38,34 +37,34 @@ func TestOperationsGoOnAfterKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kills, between := 0, false
-	for {
+	// Each kill comes while the operation acts on executions, after another part of them.
+	const kills = 5
+	state := func() *client.Operation {
 		o, err := api.GetOperation(t.Context(), begun.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
+		return o
+	}
+	for kill := range kills {
+		o := state()
+		eventually(t, "another part is done", func() bool {
+			o = state()
+			return o.Final() || o.Succeeded >= int64(kill*failures/kills+1)
+		})
 		if o.Final() {
-			if o.Status != "completed" || o.Succeeded != failures || o.Total != failures {
-				t.Errorf("the operation is %+v", *o)
-			}
-			break
+			t.Fatalf("the operation has ended before kill %d: %+v", kill+1, *o)
 		}
-		if kills == 6 {
-			eventually(t, "the operation ends", func() bool {
-				o, err := api.GetOperation(t.Context(), begun.ID)
-				return err == nil && o.Final()
-			})
-			continue
-		}
-		<-time.After(time.Duration(rand.IntN(150)) * time.Millisecond) // random moments are what is tested
 		server.Kill()
 		server = servertest.Launch(t, options)
-		kills++
-		between = between || o.Succeeded > 0
 	}
-	t.Logf("%d kills", kills)
-	if !between {
-		t.Error("no kill came while it acted on executions")
+	var last *client.Operation
+	eventually(t, "the operation ends", func() bool {
+		last = state()
+		return last.Final()
+	})
+	if last.Status != "completed" || last.Succeeded != failures || last.Total != failures {
+		t.Errorf("the operation is %+v", *last)
 	}
 	retries := map[string]string{}
 	for cursor := ""; ; {
