@@ -155,3 +155,15 @@ func (t HumanTask) MarshalJSON() ([]byte, error) {
 	type plain HumanTask
 	return t.write(plain(t))
 }
+
+// UnmarshalJSON reads a recording and keeps its text.
+func (r *Recording) UnmarshalJSON(text []byte) error {
+	type plain Recording
+	return r.read(text, (*plain)(r))
+}
+
+// MarshalJSON repeats the text that a recording was read from.
+func (r Recording) MarshalJSON() ([]byte, error) {
+	type plain Recording
+	return r.write(plain(r))
+}

@@ -22,6 +22,7 @@ Feature: Recordings
       - waits: { listen: { to: { one: { with: { type: org.example.received } } } }, output: { as: '.[0].n' } }
     """
     When the workflow is started
+    And the workflow is waiting
     And the event is published:
     """yaml
     { specversion: '1.0', id: '1', source: /test, type: org.example.received, data: { n: 5 } }
