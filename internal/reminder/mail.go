@@ -156,8 +156,16 @@ func (w *Worker) handOut(ctx context.Context) (more bool, err error) {
 			h, err = w.handOutOf(tx, &rate)
 			return err
 		})
-		if err != nil {
+		if errors.Is(err, errOutboxFull) || errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
 			return false, err
+		}
+		if err != nil {
+			w.log.Warn("mails about human tasks of a workflow cannot be handed out; they are tried again in a minute",
+				"workflow_no", rate.Workflow, "environment", rate.Environment.String(), "error", err)
+			if err := w.update(ctx, func(tx *store.Tx) error { return w.later(tx, &rate) }); err != nil {
+				return false, err
+			}
+			continue
 		}
 		moved = moved || h.ended > 0
 		w.mailed.Add(int64(h.mails))
@@ -173,6 +181,16 @@ func (w *Worker) handOut(ctx context.Context) (more bool, err error) {
 		}
 	}
 	return moved, nil
+}
+
+// later has the mails of a workflow looked at in a minute, within an Update.
+func (w *Worker) later(tx *store.Tx, due *store.TaskMailRate) error {
+	rate, ok, err := tx.LockTaskMailRate(due.Workflow, due.Environment)
+	if err != nil || !ok {
+		return err
+	}
+	rate.DueMs = w.nowMs() + time.Minute.Milliseconds()
+	return tx.MoveTaskMailRate(&rate)
 }
 
 // handed is what became of the mails of a workflow.

@@ -1,6 +1,8 @@
 package reminder
 
 import (
+	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -62,4 +64,35 @@ func TestPostponedMails(t *testing.T) {
 			t.Error("it was handed out before those that are due")
 		}
 	})
+}
+
+// What cannot be handed out of one workflow keeps back no mails of others.
+func TestFailureOfOneWorkflow(t *testing.T) {
+	f := newSQLite(t)
+	f.person("Ada")
+	_, other := f.newWorkflow("other")
+	fails := true
+	w := New(Config{Store: f.store, Mail: f.outbox(), Now: f.now, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+		Link: func(_ *store.Tx, h *store.HumanTask, _ *Addressee) (string, time.Time, error) {
+			if fails && h.Workflow == f.workflow.No {
+				return "", time.Time{}, errors.New("no address")
+			}
+			return "https://wf.example.org/x", time.Time{}, nil
+		}})
+	f.step(w)
+	f.open(f.task(f.execution, users("ada@example.org")), 0)
+	f.open(f.task(other, users("ada@example.org")), 0)
+	f.step(w)
+	if f.inOutbox() != 1 || f.waiting() != 1 {
+		t.Errorf("%d mails were handed out, and %d wait", f.inOutbox(), f.waiting())
+	}
+	if n := f.logged("level=WARN", "cannot be handed out", "no address"); n != 1 {
+		t.Errorf("%d lines say why:\n%s", n, f.log.String())
+	}
+	fails = false
+	f.advance(time.Minute)
+	f.step(w)
+	if f.inOutbox() != 2 || f.waiting() != 0 {
+		t.Errorf("%d mails were handed out, and %d wait", f.inOutbox(), f.waiting())
+	}
 }

@@ -89,7 +89,9 @@ func (w *Worker) Run(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
 		more, err := w.Step(ctx)
-		if err != nil && ctx.Err() == nil && !failing {
+		if full := errors.Is(err, errOutboxFull); full && !failing {
+			w.log.Warn("mails about human tasks wait, because the outbox of mails is full")
+		} else if err != nil && ctx.Err() == nil && !failing {
 			w.log.Warn("the times of human tasks cannot be looked at; what is due is noted later", "error", err)
 		}
 		if failing = err != nil; more && !failing {
