@@ -163,7 +163,7 @@ export async function referenceOf(uri: string): Promise<Shown | undefined> {
     if (problem instanceof Problem && problem.status === 404) {
       return undefined;
     }
-    throw problem; // a draft without a file that is there would be saved without it
+    throw problem; // a draft would be saved without a file that it has
   }
 }
 
