@@ -94,7 +94,7 @@ func (w *writer) test() (ordered, error) {
 	if g.Phase == "cancelled" {
 		reason := ""
 		if g.Error != nil {
-			reason = g.Error.Detail
+			reason = w.text(g.Error.Detail)
 		}
 		steps = append(steps, ordered{{"at", testrun.ISO(g.ElapsedMS)}, {"cancel", reason}})
 	}
@@ -128,16 +128,7 @@ func (w *writer) shown(v value.Value) value.Value {
 				return map[string]any{"secret": w.recording.Secrets[0]}
 			}
 		}
-		if !w.options.Anonymise {
-			return v
-		}
-		return address.ReplaceAllStringFunc(v, func(found string) string {
-			key := strings.ToLower(found)
-			if w.persons[key] == "" {
-				w.persons[key] = fmt.Sprintf("person%d@example.org", len(w.persons)+1)
-			}
-			return w.persons[key]
-		})
+		return w.text(v)
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
@@ -146,12 +137,26 @@ func (w *writer) shown(v value.Value) value.Value {
 		return list
 	case map[string]any:
 		object := make(map[string]any, len(v))
-		for name, item := range v {
-			object[name] = w.shown(item)
+		for _, name := range value.SortedKeys(v) {
+			object[w.text(name)] = w.shown(v[name])
 		}
 		return object
 	}
 	return v
+}
+
+// text takes e-mail addresses out of a text.
+func (w *writer) text(text string) string {
+	if !w.options.Anonymise {
+		return text
+	}
+	return address.ReplaceAllStringFunc(text, func(found string) string {
+		key := strings.ToLower(found)
+		if w.persons[key] == "" {
+			w.persons[key] = fmt.Sprintf("person%d@example.org", len(w.persons)+1)
+		}
+		return w.persons[key]
+	})
 }
 
 // secrets are values that stand for those of the execution, in the shapes that the definition uses.
@@ -271,7 +276,7 @@ func (w *writer) entry(o *client.RecordedOutcome) (ordered, error) {
 func (w *writer) fault(f *client.ExecutionError) ordered {
 	fault := ordered{{"type", f.Type}, {"status", f.Status}}
 	if f.Title != "" {
-		fault = append(fault, property{"title", f.Title})
+		fault = append(fault, property{"title", w.text(f.Title)})
 	}
 	if f.Detail != "" {
 		fault = append(fault, property{"detail", w.shown(f.Detail)})
@@ -300,7 +305,7 @@ func (w *writer) answer(output value.Value, files []client.RecordedFile) ordered
 func (w *writer) files(files []client.RecordedFile) []any {
 	var list []any
 	for _, f := range files {
-		one := ordered{{"name", f.Filename}}
+		one := ordered{{"name", w.text(f.Filename)}}
 		if path := w.options.Files[f.ID]; path != "" {
 			one = append(one, property{"from", path})
 		} else {

@@ -102,3 +102,23 @@ func TestRecordDiffers(t *testing.T) {
 		t.Errorf("%v %+v\n%s", err, f.Test, f.Text)
 	}
 }
+
+// No e-mail address is left: neither in names of objects and files, nor in titles of errors, nor in why it was cancelled.
+func TestAnonymiseEverywhere(t *testing.T) {
+	const who = "eve@example.com"
+	g := &client.Recording{Phase: "cancelled", Input: json.RawMessage(`{"eve@example.com": 1}`), Error: &client.ExecutionError{Detail: who}}
+	g.Outcomes = []client.RecordedOutcome{
+		{Reference: "/do/0/a", Kind: "result", Output: json.RawMessage("1"), Files: []client.RecordedFile{{Filename: who}}},
+		{Reference: "/do/1/b", Kind: "result", Error: &client.ExecutionError{Title: who}},
+	}
+	for _, anonymise := range []bool{true, false} {
+		text, err := testrecord.Write(g, nil, testrecord.Options{Anonymise: anonymise, ElapsedMs: -1})
+		want := 4
+		if anonymise {
+			want = 0
+		}
+		if n := strings.Count(string(text), who); err != nil || n != want {
+			t.Errorf("anonymise %t: %d addresses, %v\n%s", anonymise, n, err, text)
+		}
+	}
+}

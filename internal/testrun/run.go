@@ -242,7 +242,7 @@ func (t *testCase) broken(o *outcome) {
 func (t *testCase) unused(o *outcome) {
 	strict := t.suite.runner.Strict || t.merged.Strict != nil && *t.merged.Strict
 	tell := func(at testfile.Position, detail string) {
-		if strict && t.result.Error == nil {
+		if strict && t.result.Error == nil && len(t.result.Failures) == 0 { // a failure tells more
 			t.result.Error = &Error{Code: CodeUnused, At: at, Detail: detail}
 			return
 		}

@@ -338,6 +338,16 @@ none error
 `)
 }
 
+// A failed expectation is what a strict test says first.
+func TestStrictFailure(t *testing.T) {
+	got := text(run(t, "do: [{a: {set: {n: 1}}}, {b: {if: '${ false }', call: http, with: {method: get, endpoint: 'https://example.org/'}}}]", `
+tests: [{name: one, strict: true, mocks: {b: {returns: 1}}, expect: {output: {n: 2}}}]
+`))
+	if !strings.Contains(got, "one failed") || !strings.Contains(got, "expect.output") || !strings.Contains(got, "was not used") {
+		t.Error(got)
+	}
+}
+
 // A workflow that runs itself without end fails as it does in life.
 func TestRunsItself(t *testing.T) {
 	check(t, run(t, "do: [{again: {run: {workflow: {namespace: test, name: flow, version: '1.0.0'}}}}]", `
