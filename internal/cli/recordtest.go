@@ -85,7 +85,7 @@ func (c *connection) sayRecorded(f *testrecord.File) {
 		fmt.Fprintf(c.err, "  %s\n", printable(f.Test.Error.Detail))
 	}
 	for _, one := range f.Test.Failures {
-		fmt.Fprintf(c.err, "  %s: %s instead of %s\n", one.Expectation, recordedValue(one.Got, one.HasGot), recordedValue(one.Want, one.HasWant))
+		fmt.Fprintf(c.err, "  %s: %s instead of %s\n", printable(one.Expectation), recordedValue(one.Got, one.HasGot), recordedValue(one.Want, one.HasWant))
 	}
 }
 

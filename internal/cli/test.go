@@ -132,6 +132,9 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 	if err != nil {
 		return nil, err
 	}
+	if n := report.Counts; c.filter != "" && !c.watch && n.Tests+n.WrongFiles == 0 {
+		return nil, usage("--run: no test matches %q", c.filter)
+	}
 	if err := writeSnapshots(report); err != nil {
 		return nil, err
 	}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/testrun"
@@ -36,5 +38,18 @@ func TestSnapshotsFollowNoLink(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(folder, ".*")); err != nil || len(left) != 1 {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// What a test file names reaches the terminal without control characters.
+func TestFailuresArePrintable(t *testing.T) {
+	var out bytes.Buffer
+	c := &testCommand{console: console{out: &out}}
+	failed := &testrun.Test{Name: "a", Status: testrun.Failed, Failures: []testrun.Failure{{Expectation: "expect.output.\x1b[2J"}}}
+	if err := c.print(&testrun.Report{Files: []*testrun.File{{Path: "a.test.yaml", Tests: []*testrun.Test{failed}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "expect.output.") || strings.Contains(got, "\x1b") {
+		t.Errorf("got %q", got)
 	}
 }

@@ -79,7 +79,7 @@ func (c *testCommand) printTest(out *strings.Builder, f *testrun.File, t *testru
 	}
 	fmt.Fprintln(out, line)
 	for _, one := range t.Failures {
-		fmt.Fprintf(out, "      %s %s:%d\n", padded(one.Expectation, nameColumn-4), printable(f.Path), one.At.Line)
+		fmt.Fprintf(out, "      %s %s:%d\n", padded(printable(one.Expectation), nameColumn-4), printable(f.Path), one.At.Line)
 		note := ""
 		if one.Note != "" {
 			note = "  " + printable(one.Note)
