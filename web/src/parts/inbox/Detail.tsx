@@ -44,7 +44,7 @@ export default function Detail(props: Props) {
   if (asked.isLoadingError) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;
   }
-  // Who may not have a draft cannot save one either. Anybody else would save an empty form over theirs.
+  // A person who may not read a draft cannot save one. After any other error an empty form would replace the draft.
   if (draft.isLoadingError && !(draft.error instanceof Problem && draft.error.status === 403)) {
     return <Failure error={draft.error} retry={() => void draft.refetch()} />;
   }
