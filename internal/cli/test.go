@@ -167,7 +167,7 @@ func writeSnapshots(report *testrun.Report) error {
 	return nil
 }
 
-// replaceFile writes a file at once. It goes through a new file of a name that nobody knows before: one that is there
+// replaceFile writes a file at once. It goes through a new file of an unknown name: one that exists
 // already, or a symbolic link, is never written to.
 func replaceFile(path string, content []byte) error {
 	beside, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.new")

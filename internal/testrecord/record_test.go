@@ -103,7 +103,7 @@ func TestRecordDiffers(t *testing.T) {
 	}
 }
 
-// No e-mail address is left: neither in names of objects and files, nor in titles of errors, nor in why it was cancelled.
+// No e-mail address is left: not in names, in titles of errors, or in why it was cancelled.
 func TestAnonymiseEverywhere(t *testing.T) {
 	const who = "eve@example.com"
 	g := &client.Recording{Phase: "cancelled", Input: json.RawMessage(`{"eve@example.com": 1}`), Error: &client.ExecutionError{Detail: who}}

@@ -44,7 +44,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// Without a ReadFile of the caller, a run reads no device: neither a test file, nor a definition, nor the file of a mock.
+// Without a ReadFile of the caller, a run reads no device: no test file, no definition, no file of a mock.
 func TestRunReadsNoDevice(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "flow.test.yaml")
