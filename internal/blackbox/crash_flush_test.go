@@ -74,6 +74,7 @@ func TestAnswersOf(t *testing.T) {
 		calls []tracedCall
 		early int
 	}{
+		"another commit has begun":      {[]tracedCall{request, begun(write), write, begun(flush), flush, begun(write), write, answer}, 0},
 		"in order":                      {[]tracedCall{request, begun(write), write, begun(flush), flush, answer}, 0},
 		"nothing is written":            {[]tracedCall{request, answer}, 1},
 		"no flush":                      {[]tracedCall{request, begun(write), write, answer}, 1},
@@ -99,8 +100,9 @@ type tracedCall struct {
 	result int64  // of the end
 }
 
-// answersOf counts the answers that were written to connections, and returns those that were written before what came
-// after their request was flushed.
+// answersOf counts the answers that were written to connections, and returns those that were written before anything
+// that was written to the log after their request was flushed. What the server writes by itself between that flush and
+// the answer changes nothing: the answer may wait for its turn.
 func answersOf(calls []tracedCall) (answers int, early []int) {
 	type request struct{ written, flushed bool }
 	open := map[string]*request{} // by connection
@@ -127,13 +129,13 @@ func answersOf(calls []tracedCall) (answers int, early []int) {
 		case unix.SYS_PWRITE64:
 			if log {
 				clear(clean)
-				each(func(r *request) { r.written, r.flushed = true, false })
+				each(func(r *request) { r.written = true })
 			}
 		case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 			if log && c.entry {
 				clean[c.thread] = true
 			} else if log && clean[c.thread] && c.result == 0 {
-				each(func(r *request) { r.flushed = r.written })
+				each(func(r *request) { r.flushed = r.flushed || r.written })
 			}
 		}
 	}
@@ -161,15 +163,14 @@ func traceCalls(t *testing.T, pid int) (stop func() []tracedCall) {
 	trace := tracer{pid: pid, begun: map[int]tracedCall{}}
 	var ended atomic.Bool
 	attached, done := make(chan error, 1), make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // for good: with its thread, the tracing ends
+	onEndingThread(func() { // with its thread, the tracing ends
 		err := seizeThreads(pid)
 		attached <- err
 		for err == nil && !ended.Load() {
 			err = trace.next()
 		}
 		done <- err
-	}()
+	})
 	if err := <-attached; errors.Is(err, unix.EPERM) {
 		peer.Skip(t, "this process may not trace others: %v", err)
 	} else if err != nil {
@@ -184,6 +185,26 @@ func traceCalls(t *testing.T, pid int) (stop func() []tracedCall) {
 	})
 	t.Cleanup(func() { finish() })
 	return finish
+}
+
+// onEndingThread runs do beside the caller, on a thread of its own that ends with it. The first thread of a process
+// never ends before the process: do gets another one, and the first is held until then, so that it is not taken again.
+func onEndingThread(do func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			do()
+			return
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			runtime.LockOSThread()
+			do()
+		}()
+		<-ended
+		runtime.UnlockOSThread()
+	}()
 }
 
 // seizeThreads begins to trace all threads of a process. Those that begin later are traced like their parents.
