@@ -194,6 +194,13 @@ func TestAnswersThatAreNoProblems(t *testing.T) {
 	if _, err := c.GetFile(t.Context(), "f"); err == nil || errors.Is(err, ErrUnreachable) {
 		t.Errorf("half an answer: %v", err)
 	}
+	c, _ = serve(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		io.WriteString(w, `{"file_id":"f",`)
+	})
+	if _, err := c.GetFile(t.Context(), "f"); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("an answer that breaks off: %v", err)
+	}
 }
 
 func TestUnreachable(t *testing.T) {

@@ -34,13 +34,14 @@ func started(t *testing.T, s *servertest.Server, name, input string) string {
 // openTask waits for the open task of an execution with a title, and reads it.
 func openTask(t *testing.T, s *servertest.Server, execution, title string) map[string]any {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		list, _ := s.Do(t, http.MethodGet, "/human-tasks?execution_id="+execution, "").Object()["data"].([]any)
 		for _, item := range list {
 			if task := item.(map[string]any); task["title"] == title {
 				return s.Do(t, http.MethodGet, fmt.Sprintf("/human-tasks/%v", task["id"]), "").Object()
 			}
 		}
+		time.Sleep(5 * time.Millisecond) // a task has no other signal from outside
 	}
 	t.Fatalf("no task %q is open", title)
 	return nil

@@ -74,8 +74,8 @@ func TestPosition(t *testing.T) {
 						defer func() { fx.stop() }()
 						data := strings.Repeat("x", size)
 						row := test.start(fx, fx.define(positioned), data)
-						if got := fx.read(row.No).State; got != test.state {
-							t.Fatalf("execution state %v, want %v", got, test.state)
+						if row.State != test.state { // as it was accepted: it may have ended by now
+							t.Fatalf("execution state %v, want %v", row.State, test.state)
 						}
 						if restarts {
 							fx.kill()
