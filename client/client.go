@@ -99,7 +99,7 @@ func (f FieldError) String() string {
 	return where + ": " + f.Detail
 }
 
-// ErrUnreachable is wrapped by the error of a request that got no answer, or one that broke off.
+// ErrUnreachable is wrapped by the error of a request that got no answer, or only a part of one.
 var ErrUnreachable = errors.New("server not reachable")
 
 // call is one request. body is sent as JSON unless raw is set.
@@ -127,7 +127,7 @@ func (c *Client) do(ctx context.Context, r call) error {
 	if r.status != nil {
 		*r.status = resp.StatusCode
 	}
-	body := &brokenOff{from: resp.Body}
+	body := &partBody{from: resp.Body}
 	if r.into == nil {
 		_, err = io.Copy(io.Discard, io.LimitReader(body, 1<<20))
 	} else {
@@ -137,20 +137,20 @@ func (c *Client) do(ctx context.Context, r call) error {
 	case body.err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case body.err != nil:
-		return fmt.Errorf("%w: the answer of %s %s breaks off: %w", ErrUnreachable, r.method, r.path, body.err)
+		return fmt.Errorf("%w: the answer of %s %s is not complete: %w", ErrUnreachable, r.method, r.path, body.err)
 	case err != nil:
 		return fmt.Errorf("read the answer of %s %s: %w", r.method, r.path, err)
 	}
 	return nil
 }
 
-// brokenOff remembers that an answer could not be read to its end: its JSON is not to blame then.
-type brokenOff struct {
+// partBody remembers that an answer could not be read to its end: its JSON is not to blame then.
+type partBody struct {
 	from io.Reader
 	err  error
 }
 
-func (b *brokenOff) Read(p []byte) (int, error) {
+func (b *partBody) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.err = err

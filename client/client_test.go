@@ -199,7 +199,7 @@ func TestAnswersThatAreNoProblems(t *testing.T) {
 		io.WriteString(w, `{"file_id":"f",`)
 	})
 	if _, err := c.GetFile(t.Context(), "f"); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("an answer that breaks off: %v", err)
+		t.Errorf("a part of an answer: %v", err)
 	}
 }
 

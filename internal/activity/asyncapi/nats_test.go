@@ -189,7 +189,7 @@ func TestNATSSubscriptionComesBackAfterARestart(t *testing.T) {
 	s.stop()
 }
 
-// notToken lets in whoever has a token other than this one.
+// notToken lets in each client that has a token other than this one.
 type notToken string
 
 func (old notToken) Check(c server.ClientAuthentication) bool {
