@@ -38,7 +38,7 @@ type reminderRows struct {
 var (
 	taskTimes        = prometheus.NewDesc("chargehand_task_times_total", "Reminders of human tasks, and tasks that became overdue, that this process has noted.", nil, nil)
 	taskMailsWaiting = prometheus.NewDesc("chargehand_task_mails_waiting", "Mails about human tasks of the installation that are still to be handed to the outbox.", nil, nil)
-	taskMailsLeft    = prometheus.NewDesc("chargehand_task_mails_left_out_total", "Mails about human tasks that this process did not write, because too many of their workflow waited.", nil, nil)
+	taskMailsLeft    = prometheus.NewDesc("chargehand_task_mails_left_out_total", "Mails about human tasks that this process did not write, because too many of their workflow or account waited.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -2,6 +2,8 @@ package reminder
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -59,20 +61,25 @@ func names(list []string, p *store.Person) bool {
 	return slices.Contains(list, p.ID.String()) || slices.Contains(list, p.EmailKey)
 }
 
-// mailsOf are the mails that a fact calls for: one to each person who may answer the task, and no other.
-func mailsOf(r *store.Reader, f *store.Fact) (task store.HumanTask, mails []store.TaskMail, err error) {
-	task, found, err := openTask(r, f.Task)
-	if err != nil || !found {
-		return task, nil, err
+// recipient is whom a mail of a task goes to: a member by number, or an address.
+type recipient struct {
+	person  int64
+	address string
+}
+
+// key orders the recipients of a task: members by number, then addresses.
+func (r recipient) key() string {
+	if r.person != 0 {
+		return fmt.Sprintf("%019d", r.person)
 	}
-	a := assigneesOf(&task)
-	m := store.TaskMail{Account: f.Account, Environment: f.Environment, Workflow: f.Workflow, Task: f.Task, Fact: f.Kind}
-	add := func(person int64, address string) {
-		m.Person, m.Address = person, address
-		if !slices.Contains(mails, m) {
-			mails = append(mails, m)
-		}
-	}
+	return "@" + r.address
+}
+
+// recipientsOf are those who may answer a task, each once, in the order of their keys. They are found by a few rows for
+// each of its assignees.
+func recipientsOf(r *store.Reader, task *store.HumanTask) (list []recipient, err error) {
+	a := assigneesOf(task)
+	found := map[recipient]bool{}
 	for i, user := range a.users {
 		if slices.Contains(a.users[:i], user) {
 			continue
@@ -80,31 +87,34 @@ func mailsOf(r *store.Reader, f *store.Fact) (task store.HumanTask, mails []stor
 		p, known, err := personOf(r, user)
 		switch {
 		case err != nil:
-			return task, nil, err
+			return nil, err
 		case known:
 			counts, err := isMember(r, task.Account, p.No)
 			if err != nil {
-				return task, nil, err
+				return nil, err
 			}
 			if counts && !names(a.exclude, &p) {
-				add(p.No, "")
+				found[recipient{person: p.No}] = true
 			}
 		case !slices.Contains(a.exclude, user):
 			if shown, _, complaint := person.Email(strings.TrimSpace(task.Assignees.Users[i])); complaint == "" {
-				add(0, shown)
+				found[recipient{address: shown}] = true
 			}
 		}
 	}
-	for _, group := range a.groups {
+	for i, group := range a.groups {
+		if slices.Contains(a.groups[:i], group) {
+			continue
+		}
 		members, err := membersOf(r, task.Account, group, a.exclude)
 		if err != nil {
-			return task, nil, err
+			return nil, err
 		}
 		for _, no := range members {
-			add(no, "")
+			found[recipient{person: no}] = true
 		}
 	}
-	return task, mails, nil
+	return slices.SortedFunc(maps.Keys(found), func(a, b recipient) int { return strings.Compare(a.key(), b.key()) }), nil
 }
 
 // openTask reads a task that has not ended. One that is damaged, which the store logs, must not keep back the mails
@@ -139,6 +149,9 @@ func isMember(r *store.Reader, account, person int64) (bool, error) {
 	return err == nil && m.Counts(), err
 }
 
+// membersExamined bounds the members of a group that are looked at: most of them may be disabled.
+const membersExamined = 10 * MailsPerGroup
+
 // membersOf are up to MailsPerGroup members of a group who may act in the account and are not excluded, those who are
 // known the longest.
 func membersOf(r *store.Reader, account int64, name string, exclude []string) (list []int64, err error) {
@@ -149,31 +162,13 @@ func membersOf(r *store.Reader, account int64, name string, exclude []string) (l
 	if err != nil {
 		return nil, err
 	}
-	const pages = 10 // of a group most of whose members are disabled, no more are looked at
-	after := int64(0)
-	for range pages {
-		page, err := r.GroupMembers(group.No, after, MailsPerGroup)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page {
-			counts, err := isMember(r, account, page[i].No)
-			if err != nil {
-				return nil, err
-			}
-			if counts && !names(exclude, &page[i]) {
-				list = append(list, page[i].No)
-			}
-			if len(list) == MailsPerGroup {
-				return list, nil
-			}
-			after = page[i].No
-		}
-		if len(page) < MailsPerGroup {
-			break
+	members, err := r.FirstActiveMembers(account, group.No, membersExamined, MailsPerGroup+len(exclude))
+	for i := range members {
+		if len(list) < MailsPerGroup && !names(exclude, &members[i]) {
+			list = append(list, members[i].No)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // addresseeOf finds out, when a mail is about to be handed out, whom it goes to; nil: to no person any more, because

@@ -13,7 +13,12 @@
 //   - A mail is a row in the transaction that moves the reader past its fact, and then one of the outbox (package
 //     mail) in the transaction that deletes the first. So each is written once; package mail says how often it is sent.
 //   - A workflow hands at most MailsPerMinute mails to the outbox in a minute, in each environment; what is more waits,
-//     at most MaxWaiting. Workflows take turns. While the outbox is behind, mails wait here, and others come first.
+//     at most MaxWaiting. Accounts take turns, and their workflows. While the outbox is behind, mails wait here, and
+//     others come first.
+//   - What waits of an account takes at most half of the room that the mails of other accounts leave, so that one that
+//     floods keeps no other from sending.
+//   - A transaction is bounded, however many people a task is for: each of them gets one mail, in one of several
+//     transactions.
 //   - A mail that waits is not sent when the task has ended, or its person may not answer the task any more.
 //
 // The worker runs on any number of nodes. Leases keep all but one of them from doing the same work; nothing depends on

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/chargehand/chargehand/internal/mail"
 	"github.com/chargehand/chargehand/internal/mail/letter"
 	"github.com/chargehand/chargehand/internal/store"
@@ -17,16 +15,20 @@ const (
 	MailsPerMinute = 100
 	// MaxWaiting bounds those of a workflow that wait, in each environment.
 	MaxWaiting = 10_000
-	// maxWaitingInAll bounds those of all workflows: then facts wait.
+	// maxWaitingInAll bounds those of all accounts. An account may have half of the room that the others leave, so that
+	// there is always some for one that has none yet.
 	maxWaitingInAll = 200_000
 	// outboxShare: while so many mails are due in the outbox, this package hands it no more. Those that were postponed do
 	// not count: a mailbox that takes none for days must not keep back the mails to others.
 	outboxShare = 200
 	// postponedShare: while so many mails of an account were postponed, it gets no more about its tasks.
 	postponedShare = 500
-	// readAtOnce bounds the facts that one transaction reads, and mailsAtOnce the mails that it hands to the outbox.
-	// ratesAtOnce bounds the workflows that one step hands out mails of.
-	readAtOnce, mailsAtOnce, ratesAtOnce = 20, 20, 32
+	// readAtOnce bounds the facts that one transaction reads. It begins with no further one when it has looked at that
+	// many assignees, and writes that many mails: those of a fact may take several transactions.
+	readAtOnce, assigneesAtOnce, writtenAtOnce = 20, 100, 500
+	// mailsAtOnce bounds the mails that one transaction hands to the outbox, ratesAtOnce the workflows that one step hands
+	// out mails of.
+	mailsAtOnce, ratesAtOnce = 20, 32
 	// mailLife is how long a mail is tried.
 	mailLife = 3 * 24 * time.Hour
 	// reader is the name under which mail reads facts.
@@ -56,78 +58,31 @@ func (w *Worker) readFacts(ctx context.Context) (more bool, err error) {
 	if !w.config.Mail.On() {
 		return false, nil
 	}
-	behind, waiting := false, int64(0)
+	behind := false
 	err = w.view(ctx, func(r *store.Reader) (err error) {
-		if behind, err = r.FactsBehind(reader); err == nil {
-			waiting, err = r.CountTaskMail()
-		}
+		behind, err = r.FactsBehind(reader)
 		return err
 	})
 	if err != nil || !behind {
 		return false, err
 	}
-	if full := waiting >= maxWaitingInAll; full {
-		if !w.full {
-			w.log.Warn("too many mails about human tasks wait; no more are written until there are fewer", "waiting", waiting)
-		}
-		w.full = true
-		return false, nil
-	}
-	w.full = false
 	if mine, err := w.lease(ctx, mailLease); err != nil || !mine {
 		return false, err
 	}
-	n, lost := 0, []leftOut(nil)
+	var p page
 	err = w.update(ctx, func(tx *store.Tx) (err error) {
-		n, lost, err = w.readPage(tx)
+		p, err = w.readPage(tx)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	for _, l := range lost {
+	for _, l := range p.left {
 		w.left.Add(int64(l.mails))
-		w.log.Warn("mails about a human task are not sent, because too many of its workflow wait",
-			"human_task", l.task.String(), "fact", l.kind.String(), "mails", l.mails, "waiting", w.most)
+		w.log.Warn("mails about a human task are not sent, because too many of its workflow or account wait",
+			"human_task", l.task.String(), "fact", l.kind.String(), "mails", l.mails, "account_no", l.account, "workflow_most", w.most, "account_most", l.share)
 	}
-	return n == readAtOnce, nil
-}
-
-// leftOut are mails that could not be queued.
-type leftOut struct {
-	task  uuid.UUID
-	kind  store.FactKind
-	mails int
-}
-
-// readPage makes mails of the next facts, within an Update, and moves the reader past them. n is how many they were.
-func (w *Worker) readPage(tx *store.Tx) (n int, lost []leftOut, err error) {
-	at, ok, err := tx.FollowFacts(reader)
-	if err != nil || !ok {
-		return 0, nil, err
-	}
-	facts, err := tx.Facts(at, readAtOnce)
-	if err != nil || len(facts) == 0 {
-		return 0, nil, err
-	}
-	for i := range facts {
-		f := &facts[i]
-		if letters[f.Kind] == "" {
-			continue
-		}
-		task, mails, err := mailsOf(&tx.Reader, f)
-		if err != nil {
-			return 0, nil, err
-		}
-		left, err := tx.InsertTaskMail(mails, w.most, w.nowMs())
-		if err != nil {
-			return 0, nil, err
-		}
-		if left > 0 {
-			lost = append(lost, leftOut{uuid.UUID(task.ID), f.Kind, left})
-		}
-	}
-	return len(facts), lost, tx.MoveFactCursor(reader, facts[len(facts)-1].Number)
+	return p.more, nil
 }
 
 // handOut hands mails to the outbox, some of each workflow that may send.
@@ -151,6 +106,9 @@ func (w *Worker) handOut(ctx context.Context) (more bool, err error) {
 	}
 	moved := false
 	for _, rate := range due {
+		if waiting >= outboxShare { // those of accounts whose turn was not yet come next
+			return true, nil
+		}
 		var h handed
 		err := w.update(ctx, func(tx *store.Tx) (err error) {
 			h, err = w.handOutOf(tx, &rate)
@@ -168,6 +126,7 @@ func (w *Worker) handOut(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		moved = moved || h.ended > 0
+		waiting += int64(h.mails)
 		w.mailed.Add(int64(h.mails))
 		if h.mails > 0 {
 			w.config.Mail.Notify()

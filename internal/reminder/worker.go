@@ -47,8 +47,9 @@ type Worker struct {
 	leases map[string]int64 // until when this node has them, in ms
 
 	most     int64 // MaxWaiting, less in tests
+	inAll    int64 // maxWaitingInAll, less in tests
+	atOnce   int   // writtenAtOnce, less in tests
 	followed bool  // mail is a reader of facts
-	full     bool  // no facts were read the last time, because too many mails wait
 
 	noted, mailed, left atomic.Int64
 }
@@ -57,7 +58,7 @@ type Worker struct {
 type Stats struct {
 	Noted  int64 // reminders, and tasks that became overdue
 	Mailed int64 // mails that were handed to the outbox
-	Left   int64 // mails that were not written, because too many of their workflow waited
+	Left   int64 // mails that were not written, because too many of their workflow or account waited
 }
 
 // Stats returns the counters. It is safe for concurrent use.
@@ -77,7 +78,7 @@ func New(c Config) *Worker {
 	if c.Link == nil && c.Mail.On() {
 		c.Link = pageOf(c.Mail.BaseURL())
 	}
-	w := &Worker{config: c, log: c.Log, leases: map[string]int64{}, most: MaxWaiting}
+	w := &Worker{config: c, log: c.Log, leases: map[string]int64{}, most: MaxWaiting, inAll: maxWaitingInAll, atOnce: writtenAtOnce}
 	rand.Read(w.node[:])
 	return w
 }

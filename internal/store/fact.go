@@ -78,7 +78,7 @@ func (t *Tx) PublishFacts(limit int) (n int, err error) {
 	if _, err := t.c.Each(`UPDATE fact SET number = ?2 WHERE no = ?1`, rows); err != nil {
 		return 0, fmt.Errorf("publish facts: %w", err)
 	}
-	return len(nos), t.MoveFactCursor(published, last+int64(len(nos)))
+	return len(nos), t.MoveFactCursor(published, last+int64(len(nos)), "")
 }
 
 // FollowFacts reads the cursor of a reader of facts and locks it until the Update is committed. A reader that is not
@@ -100,9 +100,15 @@ func (t *Tx) FollowFacts(name string) (number int64, ok bool, err error) {
 	return number, true, nil
 }
 
-// MoveFactCursor writes a cursor that FollowFacts has locked.
-func (t *Tx) MoveFactCursor(name string, number int64) error {
-	return t.change("move cursor of facts", `UPDATE fact_cursor SET number = ?2 WHERE name = ?1`, name, number)
+// MoveFactCursor writes a cursor that FollowFacts has locked. part is for a reader that takes more than one transaction
+// for a fact: how far it is with what comes behind number; else it is empty.
+func (t *Tx) MoveFactCursor(name string, number int64, part string) error {
+	return t.change("move cursor of facts", `UPDATE fact_cursor SET number = ?2, part = ?3 WHERE name = ?1`, name, number, part)
+}
+
+// FactPart is the part that was written with a cursor. ErrNotFound: there is no such cursor.
+func (r *Reader) FactPart(name string) (part string, err error) {
+	return readOne(r, "read cursor of facts", `SELECT part FROM fact_cursor WHERE name = ?1`, func(row Row, part *string) { *part = row.Text(0) }, name)
 }
 
 // FactsBehind reports whether there are published facts that a reader has not read: a cheap check before FollowFacts.

@@ -22,6 +22,7 @@ type TaskMail struct {
 
 // TaskMailRate is how fast a workflow sends mails about its human tasks in an environment.
 type TaskMailRate struct {
+	Account     int64
 	Workflow    int64
 	Environment chargehand.Environment
 	DueMs       int64 // when to look at it next
@@ -30,10 +31,10 @@ type TaskMailRate struct {
 	Waiting     int64 // mails
 }
 
-const selectTaskMailRate = `SELECT workflow, environment, due_ms, minute_ms, sent, waiting FROM task_mail_rate`
+const taskMailRateColumns = `account, workflow, environment, due_ms, minute_ms, sent, waiting`
 
 func scanTaskMailRate(r Row, m *TaskMailRate) {
-	*m = TaskMailRate{r.Int(0), chargehand.Environment(r.Int(1)), r.Int(2), r.Int(3), r.Int(4), r.Int(5)}
+	*m = TaskMailRate{r.Int(0), r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3), r.Int(4), r.Int(5), r.Int(6)}
 }
 
 // InsertTaskMail adds mails of one workflow and environment to those that wait, and has them looked at at nowMs. At
@@ -44,9 +45,9 @@ func (t *Tx) InsertTaskMail(mails []TaskMail, most, nowMs int64) (left int, err 
 	}
 	of := mails[0]
 	var waiting int64
-	err = t.one(`INSERT INTO task_mail_rate (workflow, environment, due_ms, minute_ms, sent, waiting) VALUES (?1, ?2, ?3, 0, 0, 0)
+	err = t.one(`INSERT INTO task_mail_rate (account, workflow, environment, due_ms, minute_ms, sent, waiting) VALUES (?4, ?1, ?2, ?3, 0, 0, 0)
  ON CONFLICT (workflow, environment) DO UPDATE SET due_ms = excluded.due_ms RETURNING waiting`, func(r Row) { waiting = r.Int(0) },
-		of.Workflow, int64(of.Environment), nowMs)
+		of.Workflow, int64(of.Environment), nowMs, of.Account)
 	if err != nil {
 		return 0, fmt.Errorf("insert mail about a human task: %w", err)
 	}
@@ -62,16 +63,19 @@ func (t *Tx) InsertTaskMail(mails []TaskMail, most, nowMs int64) (left int, err 
 		of.Workflow, int64(of.Environment), int64(n))
 }
 
-// TaskMailDue reads up to limit rates that are to be looked at at nowMs, the longest due first.
+// TaskMailDue reads up to limit rates that are to be looked at at nowMs: one of each account, then a second one of
+// each, and so on. The longest due come first.
 func (r *Reader) TaskMailDue(nowMs int64, limit int) ([]TaskMailRate, error) {
-	return readAll(r, "read rates of mail about human tasks", selectTaskMailRate+` WHERE due_ms <= ?1 ORDER BY due_ms, workflow, environment LIMIT ?2`,
-		scanTaskMailRate, nowMs, int64(limit))
+	return readAll(r, "read rates of mail about human tasks", `SELECT `+taskMailRateColumns+` FROM (SELECT `+taskMailRateColumns+`,
+ ROW_NUMBER() OVER (PARTITION BY account ORDER BY due_ms, workflow, environment) AS turn FROM task_mail_rate WHERE due_ms <= ?1) due
+ ORDER BY turn, due_ms, workflow, environment LIMIT ?2`, scanTaskMailRate, nowMs, int64(limit))
 }
 
 // LockTaskMailRate reads a rate and locks it until the Update is committed. ok is false if there is none, or another
 // Update holds the lock.
 func (t *Tx) LockTaskMailRate(workflow int64, env chargehand.Environment) (rate TaskMailRate, ok bool, err error) {
-	rate, err = readOne(&t.Reader, "lock the rate of mail about human tasks", selectTaskMailRate+` WHERE workflow = ?1 AND environment = ?2`+t.c.SkipLocked(),
+	rate, err = readOne(&t.Reader, "lock the rate of mail about human tasks", `SELECT `+taskMailRateColumns+` FROM task_mail_rate
+ WHERE workflow = ?1 AND environment = ?2`+t.c.SkipLocked(),
 		scanTaskMailRate, workflow, int64(env))
 	if errors.Is(err, ErrNotFound) {
 		return rate, false, nil
@@ -105,6 +109,19 @@ func (t *Tx) MoveTaskMailRate(m *TaskMailRate) error {
 	}
 	return t.c.Send("move the rate of mail about human tasks", `UPDATE task_mail_rate SET due_ms = ?3, minute_ms = ?4, sent = ?5, waiting = ?6
  WHERE workflow = ?1 AND environment = ?2`, m.Workflow, int64(m.Environment), m.DueMs, m.MinuteMs, m.Sent, m.Waiting)
+}
+
+// TaskMailOfAccounts is how many mails about human tasks wait, of each account that has some.
+func (r *Reader) TaskMailOfAccounts() (map[int64]int64, error) {
+	waiting := map[int64]int64{}
+	err := r.c.Query(`SELECT account, CAST(SUM(waiting) AS BIGINT) FROM task_mail_rate GROUP BY account`, func(row Row) error {
+		waiting[row.Int(0)] = row.Int(1)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count mail about human tasks: %w", err)
+	}
+	return waiting, nil
 }
 
 // CountTaskMail is how many mails about human tasks wait in all.

@@ -113,6 +113,14 @@ func (r *Reader) GroupMembers(group, after int64, limit int) ([]Person, error) {
  WHERE m.user_group = ?1 AND m.person > ?2 ORDER BY m.person LIMIT ?3`, scanPerson, group, after, int64(limit))
 }
 
+// FirstActiveMembers reads up to limit members of a group who may act in the account (Member.Counts), by the number of
+// the person, of those who are among the first members.
+func (r *Reader) FirstActiveMembers(account, group int64, among, limit int) ([]Person, error) {
+	return readAll(r, "list active members of a group", `SELECT `+personColumns+` FROM (SELECT person FROM group_member WHERE user_group = ?2
+ ORDER BY person LIMIT ?3) g JOIN membership m ON m.account = ?1 AND m.person = g.person JOIN person p ON p.no = g.person
+ WHERE m.status = ?4 AND p.disabled_ms = 0 ORDER BY g.person LIMIT ?5`, scanPerson, account, group, int64(among), int64(Active), int64(limit))
+}
+
 // FirstMembers reads up to limit members of each of some groups, by the number of the group; those with the lowest
 // numbers of the person, ascending.
 func (r *Reader) FirstMembers(groups []int64, limit int) (map[int64][]chargehand.UserID, error) {

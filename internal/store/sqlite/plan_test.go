@@ -100,6 +100,8 @@ var whole = map[string]string{
 	"FROM (SELECT 1 FROM human_task":        "a bounded number of index entries",
 	"FROM (SELECT 1 FROM human_comment":     "a bounded number of index entries",
 	"(SUM(waiting) AS BIGINT":               "a row for each workflow that sends mail",
+	"FROM (SELECT person FROM group_member": "a bounded number of index entries",
+	"AS turn FROM task_mail_rate":           "rows of workflows whose mails are due, from an index",
 }
 
 var template = storetest.Template{Open: func(path string) (store.DB, error) {

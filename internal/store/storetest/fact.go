@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -254,11 +256,24 @@ func factReaders(f *fixture) {
 	if late := follow("late"); early != 0 || late != 1 || !behind("early") || behind("late") || !behind("unknown") {
 		f.Errorf("early begins at %d and late at %d", early, late)
 	}
-	f.update(func(tx *store.Tx) error { return tx.MoveFactCursor("early", 1) })
+	f.update(func(tx *store.Tx) error { return tx.MoveFactCursor("early", 1, "half") })
+	part := func(name string) (part string, err error) {
+		f.view(func(r *store.Reader) error { part, err = r.FactPart(name); return nil })
+		return part, err
+	}
+	if got, err := part("early"); got != "half" || err != nil {
+		f.Errorf("the part is %q (%v)", got, err)
+	}
+	if got, err := part("late"); got != "" || err != nil {
+		f.Errorf("the part of another is %q (%v)", got, err)
+	}
+	if _, err := part("unknown"); !errors.Is(err, store.ErrNotFound) {
+		f.Errorf("the part of none: %v", err)
+	}
 	if behind("early") || follow("early") != 1 {
 		f.Error("early has not moved")
 	}
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.MoveFactCursor("unknown", 1) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.MoveFactCursor("unknown", 1, "") })
 }
 
 // factsPublishedOnce has two publish at the same time.
@@ -345,7 +360,7 @@ func taskMail(f *fixture) {
 	insert(1)
 	f.view(func(r *store.Reader) error {
 		due, err := r.TaskMailDue(startMs+6, 9)
-		if len(due) != 2 || due[0].Workflow != 2 || due[1] != (store.TaskMailRate{Workflow: 1, Environment: chargehand.Live, DueMs: startMs + 6, Waiting: 3}) {
+		if len(due) != 2 || due[0].Workflow != 2 || due[1] != (store.TaskMailRate{Account: 1, Workflow: 1, Environment: chargehand.Live, DueMs: startMs + 6, Waiting: 3}) {
 			f.Errorf("due are %+v", due)
 		}
 		if due, _ := r.TaskMailDue(startMs+1, 9); len(due) != 0 {
@@ -377,7 +392,7 @@ func taskMail(f *fixture) {
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.EndTaskMail(99_999) })
 	f.update(func(tx *store.Tx) error {
 		rate, _, err := tx.LockTaskMailRate(1, chargehand.Live)
-		if rate != (store.TaskMailRate{Workflow: 1, Environment: chargehand.Live, DueMs: startMs + 70, MinuteMs: startMs + 10, Sent: 1, Waiting: 2}) {
+		if rate != (store.TaskMailRate{Account: 1, Workflow: 1, Environment: chargehand.Live, DueMs: startMs + 70, MinuteMs: startMs + 10, Sent: 1, Waiting: 2}) {
 			f.Errorf("moved to %+v", rate)
 		}
 		if _, ok, _ := tx.LockTaskMailRate(1, chargehand.Test); ok {
@@ -403,4 +418,26 @@ func taskMail(f *fixture) {
 	if n := f.number(`SELECT COUNT(*) FROM task_mail_rate`); n != 1 {
 		f.Errorf("%d rates", n)
 	}
+	// Accounts take turns, whatever number of workflows they have.
+	for i := range int64(3) {
+		insert(80+i, mail(10+i, 4, ""))
+	}
+	other := mail(20, 4, "")
+	other.Account = 2
+	insert(90, other, other)
+	f.view(func(r *store.Reader) error {
+		due, err := r.TaskMailDue(startMs+99, 4)
+		var order []int64
+		for _, rate := range due {
+			order = append(order, rate.Workflow)
+		}
+		if !slices.Equal(order, []int64{1, 20, 10, 11}) || due[1].Account != 2 {
+			f.Errorf("the order is %v", order)
+		}
+		waiting, err2 := r.TaskMailOfAccounts()
+		if !maps.Equal(waiting, map[int64]int64{1: 5, 2: 2}) || err2 != nil {
+			f.Errorf("of accounts wait %v (%v)", waiting, err2)
+		}
+		return err
+	})
 }

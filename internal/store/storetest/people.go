@@ -387,6 +387,28 @@ func groupMembers(f *fixture) {
 		}
 		return keys, err
 	}), []int64{nos[0], nos[1], nos[3], nos[4]})
+	f.update(func(tx *store.Tx) error {
+		m, err := tx.MemberByNo(1, nos[1])
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.SetMemberStatus(m.No, store.Active, store.Disabled), tx.DisablePerson(nos[3], 5))
+	})
+	for _, c := range []struct {
+		account      int64
+		among, limit int
+		want         []int64
+	}{{1, 9, 9, []int64{nos[0], nos[4]}}, {1, 9, 1, []int64{nos[0]}}, {1, 3, 9, []int64{nos[0]}}, {2, 9, 9, nil}} {
+		f.view(func(r *store.Reader) error {
+			list, err := r.FirstActiveMembers(c.account, g.No, c.among, c.limit)
+			var got []int64
+			for _, p := range list {
+				got = append(got, p.No)
+			}
+			same(f, fmt.Sprintf("active of %+v", c), got, c.want)
+			return err
+		})
+	}
 }
 
 // memberDetails: groups of the account alone, and ways to sign in, each once.

@@ -770,11 +770,12 @@ CREATE INDEX fact_at ON fact (at_ms);
 -- Deletion of executions.
 CREATE INDEX fact_execution ON fact (execution);
 
--- A row is how far a reader has read the facts: the number of the last one. The row named 'published' is the last
--- number that was given.
+-- A row is how far a reader has read the facts: the number of the last one, and how far it is with the next one. The row
+-- named 'published' is the last number that was given.
 CREATE TABLE fact_cursor (
     number BIGINT NOT NULL,
-    name   TEXT COLLATE "C" PRIMARY KEY NOT NULL
+    name   TEXT COLLATE "C" PRIMARY KEY NOT NULL,
+    part   TEXT COLLATE "C" NOT NULL DEFAULT ''
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
 -- Files --------------------------------------------------------------------------------------------------------------
@@ -1083,6 +1084,7 @@ CREATE INDEX task_mail_workflow ON task_mail (workflow, environment, no);
 
 -- A row is how fast a workflow sends such mails: those of the last minute, and those that wait.
 CREATE TABLE task_mail_rate (
+    account     BIGINT NOT NULL,
     workflow    BIGINT NOT NULL,
     due_ms      BIGINT NOT NULL, -- when to look at it next
     minute_ms   BIGINT NOT NULL, -- when the minute began

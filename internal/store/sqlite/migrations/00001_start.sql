@@ -761,11 +761,12 @@ CREATE INDEX fact_at ON fact (at_ms);
 -- Deletion of executions.
 CREATE INDEX fact_execution ON fact (execution);
 
--- A row is how far a reader has read the facts: the number of the last one. The row named 'published' is the last
--- number that was given.
+-- A row is how far a reader has read the facts: the number of the last one, and how far it is with the next one. The row
+-- named 'published' is the last number that was given.
 CREATE TABLE fact_cursor (
     name   TEXT PRIMARY KEY NOT NULL,
-    number INTEGER NOT NULL
+    number INTEGER NOT NULL,
+    part   TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 
 -- Files --------------------------------------------------------------------------------------------------------------
@@ -1072,6 +1073,7 @@ CREATE INDEX task_mail_workflow ON task_mail (workflow, environment, no);
 
 -- A row is how fast a workflow sends such mails: those of the last minute, and those that wait.
 CREATE TABLE task_mail_rate (
+    account     INTEGER NOT NULL,
     workflow    INTEGER NOT NULL,
     environment INTEGER NOT NULL,
     due_ms      INTEGER NOT NULL, -- when to look at it next
