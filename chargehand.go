@@ -16,6 +16,7 @@ type (
 	executionKind struct{}
 	batchKind     struct{}
 	humanTaskKind struct{}
+	taskLinkKind  struct{}
 	fileKind      struct{}
 	keyKind       struct{}
 	userKind      struct{}
@@ -38,6 +39,8 @@ type (
 	BatchID = ID[batchKind]
 	// HumanTaskID names a task that a person is to answer.
 	HumanTaskID = ID[humanTaskKind]
+	// TaskLinkID names a link to a human task (not the secret in its address).
+	TaskLinkID = ID[taskLinkKind]
 	// FileID names a stored file.
 	FileID = ID[fileKind]
 	// KeyID names an API key (not the key itself).

@@ -70,6 +70,7 @@ const (
 	CodeBatchNotFound     Code = "batch_not_found"
 	CodeFileNotFound      Code = "file_not_found"
 	CodeHumanTaskNotFound Code = "human_task_not_found"
+	CodeTaskLinkNotFound  Code = "task_link_not_found"
 	CodeKeyNotFound       Code = "api_key_not_found"
 	CodeSecretNotFound    Code = "secret_not_found"
 	CodeAccountNotFound   Code = "account_not_found"

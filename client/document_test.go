@@ -165,6 +165,7 @@ func TestFieldsAreThoseOfTheAPI(t *testing.T) {
 		{"page of items", all["OperationItemPage"], &Page[OperationItem]{}},
 		{"preview", all["OperationPreview"], &OperationPreview{}},
 		{"human task", all["HumanTask"], &HumanTask{}},
+		{"link to a human task", all["NewTaskLink"], &MadeTaskLink{}},
 		{"counts of human tasks", all["HumanTaskCounts"], &HumanTaskCounts{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

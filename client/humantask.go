@@ -41,6 +41,7 @@ type HumanTask struct {
 	Upload           *TaskUpload       `json:"upload,omitempty"`  // nil: the answer has no files
 	Outcomes         []TaskOutcome     `json:"outcomes,omitempty"`
 	Comments         []TaskComment     `json:"comments,omitempty"`
+	Links            []TaskLink        `json:"links,omitempty"`
 	Answer           *TaskAnswer       `json:"answer,omitempty"` // nil: there is none yet
 	raw
 }
@@ -85,6 +86,17 @@ type TaskComment struct {
 	At   time.Time  `json:"at"`
 }
 
+// TaskLink is a link by which a person answers a task without signing in.
+type TaskLink struct {
+	ID        string      `json:"id"`
+	Name      string      `json:"name"` // of the person whom it is for
+	Email     string      `json:"email,omitempty"`
+	CreatedBy *TaskPerson `json:"created_by,omitempty"` // nil: the server, which has mailed it
+	CreatedAt time.Time   `json:"created_at"`
+	ExpiresAt time.Time   `json:"expires_at"` // at the latest: it ends with the task
+	RevokedAt *time.Time  `json:"revoked_at,omitempty"`
+}
+
 // TaskAnswer is what a person has answered.
 type TaskAnswer struct {
 	Outcome string            `json:"outcome"`
@@ -103,10 +115,11 @@ type TaskAnswerer struct {
 	Via  TaskVia `json:"via"`
 }
 
-// TaskVia is a session or a key.
+// TaskVia is a session, a key or a link.
 type TaskVia struct {
-	Kind string `json:"kind"`
-	ID   string `json:"id"`
+	Kind   string `json:"kind"`
+	ID     string `json:"id"`
+	MadeBy string `json:"made_by,omitempty"` // id of the user or API key that has made the link
 }
 
 // HumanTaskFilter narrows a list; zero fields do not.
@@ -221,4 +234,29 @@ func (c *Client) CommentHumanTask(ctx context.Context, id, text string) (*HumanT
 		Text string `json:"text"`
 	}{text}
 	return c.changeTask(ctx, id, "comments", body)
+}
+
+// NewTaskLink says whom a link to a human task is for.
+type NewTaskLink struct {
+	Name      string `json:"name"`
+	Email     string `json:"email,omitempty"`      // required where the task has assignees or excludes people
+	ExpiresIn string `json:"expires_in,omitempty"` // such as 12h or 7d; at most 30d, which is the default
+}
+
+// MadeTaskLink is a link that was made.
+type MadeTaskLink struct {
+	ID        string    `json:"id"`
+	URL       string    `json:"url,omitempty"` // shown once: empty in an answer that is repeated
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// LinkHumanTask makes a link by which a person answers a task without signing in.
+func (c *Client) LinkHumanTask(ctx context.Context, id string, link NewTaskLink) (*MadeTaskLink, error) {
+	var made MadeTaskLink
+	return &made, c.do(ctx, call{method: http.MethodPost, path: humanTask(id) + "/links", body: link, into: &made})
+}
+
+// RevokeTaskLink ends a link to a task.
+func (c *Client) RevokeTaskLink(ctx context.Context, id, link string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: humanTask(id) + "/links/" + url.PathEscape(link)})
 }

@@ -95,3 +95,21 @@ func TestHumanTaskRead(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestTaskLinkRequests: the address of a link is shown once, so a request for one is not sent again.
+func TestTaskLinkRequests(t *testing.T) {
+	client, s := serve(t, nil, answer(201, `{"id":"l-1","url":"https://example.com/t/x","expires_at":"2026-01-31T09:30:00Z"}`), problemAnswer(503, "unavailable"), answer(204, ""))
+	made, err := client.LinkHumanTask(t.Context(), "t-1", NewTaskLink{Name: "Eve", Email: "eve@example.com", ExpiresIn: "7d"})
+	if err != nil || made.ID != "l-1" || made.URL != "https://example.com/t/x" || made.ExpiresAt.IsZero() {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if got := s.seen[0]; got.method != "POST" || got.uri != "/api/v1/human-tasks/t-1/links" || got.body != `{"name":"Eve","email":"eve@example.com","expires_in":"7d"}` || got.idempotency != "" {
+		t.Errorf("sent %+v", got)
+	}
+	if _, err := client.LinkHumanTask(t.Context(), "t-1", NewTaskLink{Name: "Eve"}); err == nil || len(s.seen) != 2 {
+		t.Errorf("a request that failed was sent %d times, %v", len(s.seen)-1, err)
+	}
+	if err := client.RevokeTaskLink(t.Context(), "t-1", made.ID); err != nil || s.seen[2].method != "DELETE" || s.seen[2].uri != "/api/v1/human-tasks/t-1/links/l-1" {
+		t.Errorf("sent %+v, %v", s.seen[2], err)
+	}
+}

@@ -35,6 +35,7 @@ type call struct {
 	execution     chargehand.ExecutionID
 	batch         chargehand.BatchID
 	task          chargehand.HumanTaskID
+	taskLink      chargehand.TaskLinkID
 	file          chargehand.FileID
 	key           chargehand.KeyID
 	user          chargehand.UserID
@@ -44,6 +45,7 @@ type call struct {
 	passkey       chargehand.PasskeyID
 	operation     chargehand.OperationID
 	name          string // version, name of a secret, or problem code
+	secret        string // of a link, which nothing repeats
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself
 	begun bool        // the body was read from

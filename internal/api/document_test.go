@@ -257,7 +257,7 @@ var samples = map[string][]request{
 		{path: "/api/v1/human-tasks?assignee=my-groups"},
 	},
 	"countHumanTasks":   {{path: "/api/v1/human-tasks/counts"}},
-	"getHumanTask":      {{path: pathT}, {path: pathT, header: map[string]string{"If-None-Match": `"4-1u-answer_conflict"`}}},
+	"getHumanTask":      {{path: pathT}, {path: pathT, header: map[string]string{"If-None-Match": `"4-1u-1r-answer_conflict"`}}},
 	"claimHumanTask":    {{method: "POST", path: pathT + "/claim"}, {method: "POST", path: pathT + "/claim", body: `{"force":true}`}},
 	"releaseHumanTask":  {{method: "POST", path: pathT + "/release", body: `{"force":true}`}},
 	"reassignHumanTask": {{method: "POST", path: pathT + "/reassign", body: `{"users":["ada@example.org"],"groups":["Finance"]}`}},
@@ -277,7 +277,12 @@ var samples = map[string][]request{
 		{method: "PUT", path: pathT + "/draft", body: `{"outcome":"approve","data":{"total":"5 or 6"},"comment":"to do","files":["` + exampleFileID + `"]}`},
 		{method: "PUT", path: pathT + "/draft", body: `{}`},
 	},
-	"listFailures": {{path: "/api/v1/executions/failures?limit=1"}, {path: "/api/v1/executions/failures?workflow=shop/order&label=team:blue&error_code=timeout&cause=batch"}},
+	"linkHumanTask": {
+		{method: "POST", path: pathT + "/links", body: `{"name":"Eve","email":"eve@example.org","expires_in":"7d"}`},
+		{method: "POST", path: pathT + "/links", body: `{"name":"Eve"}`, header: map[string]string{"Idempotency-Key": "k"}},
+	},
+	"revokeTaskLink": {{method: "DELETE", path: pathT + "/links/0197a5c4-aaaa-7000-8000-00000000000b"}},
+	"listFailures":   {{path: "/api/v1/executions/failures?limit=1"}, {path: "/api/v1/executions/failures?workflow=shop/order&label=team:blue&error_code=timeout&cause=batch"}},
 	"getOverview": {
 		{path: "/api/v1/overview"},
 		{path: "/api/v1/overview?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z&step=6h&workflow_id=0197a5c4-1111-7000-8000-000000000001"},

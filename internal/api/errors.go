@@ -80,6 +80,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"No file with this id can be seen with this key, or the signature of the link is wrong."},
 	chargehand.CodeHumanTaskNotFound: {http.StatusNotFound, "There is no such human task",
 		"No human task with this id can be seen with this key or by this user."},
+	chargehand.CodeTaskLinkNotFound: {http.StatusNotFound, "There is no such link",
+		"The human task has no link with this id."},
 	chargehand.CodeKeyNotFound: {http.StatusNotFound, "There is no such API key",
 		"No API key with this id can be seen with this key."},
 	chargehand.CodeSecretNotFound: {http.StatusNotFound, "There is no such secret",

@@ -263,6 +263,8 @@ func examples() map[reflect.Type]any {
 		member, userPage{Data: []user{seen}}, *member.Invitation,
 		asked, humanTaskPage{Data: []humanTask{inList(asked)}}, humanTaskCounts{Mine: humanTaskCount{Count: 3}, Unassigned: humanTaskCount{Count: 1}, All: humanTaskCount{10_000, true}},
 		claimBody{}, releaseBody{}, reassignBody{Groups: []string{"Finance"}}, taskCommentBody{Text: "The total is right."},
+		linkBody{Name: "Eve Example", Email: "eve@example.org", ExpiresIn: "7d"},
+		newTaskLink{exampleID[chargehand.TaskLinkID](exampleTaskID), exampleHost + "/t/TOKEN", expires},
 		answerBody{Outcome: "approve", Data: map[string]any{"total": 12.5}, Comment: "Paid on Friday."},
 		draftBody{Outcome: "approve", Data: map[string]any{"total": 12.5}},
 		taskDraft{Outcome: "approve", Data: json.RawMessage(`{"total":12.5}`), UpdatedAt: exampleTime("2026-01-31T09:45:00Z")},
@@ -364,7 +366,7 @@ func inList(t humanTask) humanTask {
 
 // pathExamples are examples of the parameters of paths.
 var pathExamples = map[paramKind]any{
-	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, taskParam: exampleTaskID, fileParam: exampleFileID,
+	workflowParam: exampleWorkflowID, executionParam: exampleExecutionID, batchParam: exampleBatchID, taskParam: exampleTaskID, taskLinkParam: exampleTaskID, fileParam: exampleFileID,
 	userParam: exampleUserID, groupParam: exampleGroupID, grantParam: exampleGrantID, passkeyParam: examplePasskeyID, providerParam: "company",
 	operationParam: exampleOperationID,
 	keyParam:       exampleKeyID, sessionParam: exampleSessionID, versionParam: "1.0.0", secretParam: "stock-token", problemParam: "queue_full",

@@ -16,6 +16,8 @@ const pathT = "/api/v1/human-tasks/0197a5c4-aaaa-7000-8000-00000000000a"
 
 var taskID1 = mustID[chargehand.HumanTaskID]("0197a5c4-aaaa-7000-8000-00000000000a")
 
+var linkID1 = mustID[chargehand.TaskLinkID]("0197a5c4-aaaa-7000-8000-00000000000b")
+
 // fixtureTask has every field, as far as they go together.
 func fixtureTask() service.HumanTask {
 	schema := map[string]any{"type": "object", "properties": map[string]any{"total": map[string]any{"type": "number"}}}
@@ -33,9 +35,13 @@ func fixtureTask() service.HumanTask {
 			},
 			InstructionsHTML: "<p>Check the <em>totals</em>.</p>", Outline: form.Of(schema, nil),
 			Comments: []service.TaskComment{{ID: taskID1, By: service.Actor{Kind: "user", ID: userID.String(), Name: "Ada"}, Text: "Looks fine", At: moment0}},
+			Links: []service.TaskLink{{
+				ID: linkID1, Name: "Eve", Email: "eve@example.org", MadeBy: service.Actor{Kind: "user", ID: userID.String(), Name: "Ada"},
+				CreatedAt: moment0, ExpiresAt: moment0.Add(time.Hour), RevokedAt: moment0,
+			}},
 			Answer: &human.Answer{
 				Outcome: "approve", Data: map[string]any{"total": 5}, Comment: "ok", At: "2026-01-31T09:30:00.125Z",
-				By:    human.By{ID: userID.String(), Name: "Ada", Via: human.Via{Kind: human.ViaSession, ID: exampleTaskID}},
+				By:    human.By{ID: userID.String(), Name: "Ada", Via: human.Via{Kind: human.ViaLink, ID: exampleTaskID, MadeBy: exampleUserID}},
 				Files: []value.Value{map[string]any{"uri": "/api/v1/files/" + exampleFileID}},
 			},
 			Used: true,
@@ -93,3 +99,27 @@ func (f *fake) PutHumanTaskDraft(context.Context, *service.Principal, chargehand
 func (f *fake) CommentHumanTask(context.Context, *service.Principal, chargehand.HumanTaskID, value.Value, *service.Idempotency) (service.HumanTask, bool, error) {
 	return orReplayed(f, fixtureTask())
 }
+
+func (f *fake) LinkHumanTask(_ context.Context, _ *service.Principal, q service.LinkHumanTask) (service.TaskLink, bool, error) {
+	return orReplayed(f, service.TaskLink{ID: linkID1, URL: q.BaseURL + "/t/secret", ExpiresAt: moment0})
+}
+
+func (f *fake) RevokeTaskLink(context.Context, *service.Principal, chargehand.HumanTaskID, chargehand.TaskLinkID) error {
+	return f.fail
+}
+
+func (f *fake) LinkedTask(context.Context, string, service.View) (*service.LinkedTask, error) {
+	t := fixtureTask()
+	t.Full.Comments, t.Full.Links, t.Full.Answer = nil, nil, nil
+	return or(f, &service.LinkedTask{State: service.LinkOpen, Task: t, Name: "Eve", Ends: moment0})
+}
+
+func (f *fake) UploadByLink(context.Context, string, service.LinkUpload) (service.LinkedFile, error) {
+	return or(f, service.LinkedFile{})
+}
+
+func (f *fake) LinkedFiles(context.Context, string, []string) ([]service.LinkedFile, error) {
+	return or[[]service.LinkedFile](f, nil)
+}
+
+func (f *fake) AnswerTaskByLink(context.Context, service.AnswerByLink) error { return f.fail }

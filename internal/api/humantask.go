@@ -26,6 +26,11 @@ type (
 	taskCommentBody struct {
 		Text string `json:"text" minLength:"1"`
 	}
+	linkBody struct {
+		Name      string `json:"name" minLength:"1" doc:"Of the person whom the link is for."`
+		Email     string `json:"email,omitempty" doc:"E-mail address of that person. It is required where the task has assignees, or excludes people."`
+		ExpiresIn string `json:"expires_in,omitempty" example:"7d" doc:"How long the link counts, such as 12h or 7d: at most 30d, which is the default. It ends with the task in any case."`
+	}
 	answerBody struct {
 		Outcome    string   `json:"outcome" minLength:"1" doc:"The name of one of the outcomes."`
 		Data       any      `json:"data,omitempty" doc:"What the form asks for."`
@@ -77,9 +82,9 @@ func humanTaskEndpoints() []endpoint {
 		},
 		{
 			method: post, path: "/human-tasks/{taskId}/reassign", id: "reassignHumanTask", tag: tag,
-			summary: "Reassign a human task", about: "It says anew who may answer, and takes back a claim. The people whom it excludes stay excluded.",
+			summary: "Reassign a human task", about: "It says anew who may answer, and takes back a claim. The people whom it excludes stay excluded, and do not reassign it.",
 			scopes: service.ScopeExecutionsManage, body: jsonBody(reassignBody{}, true),
-			answers: one, problems: []chargehand.Code{chargehand.CodeStateConflict}, change: "human task reassigned", audits: []audit.Action{audit.TaskReassigned}, serve: (*call).reassignHumanTask,
+			answers: one, problems: []chargehand.Code{chargehand.CodeExcluded, chargehand.CodeStateConflict}, change: "human task reassigned", audits: []audit.Action{audit.TaskReassigned}, serve: (*call).reassignHumanTask,
 		},
 		{
 			method: post, path: "/human-tasks/{taskId}/answer", id: "answerHumanTask", tag: tag,
@@ -98,6 +103,23 @@ func humanTaskEndpoints() []endpoint {
 			answers:   []answer{{status: 201, about: "The task with the comment", view: humanTask{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
 			problems:  []chargehand.Code{chargehand.CodeStateConflict},
 			unaudited: "The comment itself says who has written it and when.", serve: (*call).commentHumanTask,
+		},
+		{
+			method: post, path: "/human-tasks/{taskId}/links", id: "linkHumanTask", tag: tag,
+			summary: "Make a link to a human task",
+			about: "A person who has the link answers the task on a page, without signing in. The address is shown once. You must be assigned to the task or have executions:manage; " +
+				"the person must be allowed to answer it. Where answers by the link are excluded later, you are excluded too. A task has at most 100 links.",
+			scopes: service.ScopeTasksRespond, parameters: []*parameter{idempotencyParameter}, body: jsonBody(linkBody{}, true),
+			answers:  []answer{{status: 201, about: "The link", view: newTaskLink{}, headers: []string{"Idempotency-Replayed"}}},
+			problems: []chargehand.Code{chargehand.CodeNotAssigned, chargehand.CodeExcluded, chargehand.CodeStateConflict},
+			change:   "link to a human task made", audits: []audit.Action{audit.TaskLinkCreated}, serve: (*call).linkHumanTask,
+		},
+		{
+			method: remove, path: "/human-tasks/{taskId}/links/{linkId}", id: "revokeTaskLink", tag: tag,
+			summary: "Revoke a link to a human task", about: "Its maker may do so, the people whom the task is assigned to, and those with executions:manage.",
+			scopes: service.ScopeTasksRespond, answers: []answer{{status: 204, about: "Revoked"}},
+			problems: []chargehand.Code{chargehand.CodeNotAssigned, chargehand.CodeStateConflict},
+			change:   "link to a human task revoked", audits: []audit.Action{audit.TaskLinkRevoked}, serve: (*call).revokeTaskLink,
 		},
 	}
 }
@@ -227,6 +249,14 @@ func taskTag(t *service.HumanTask) string {
 		if t.Full.Used {
 			tag += "u"
 		}
+		for i, l := range t.Full.Links {
+			if i == 0 {
+				tag += "-" + strconv.Itoa(len(t.Full.Links))
+			}
+			if !l.RevokedAt.IsZero() {
+				tag += "r"
+			}
+		}
 		if t.Refused != "" { // rights and groups change without the task
 			tag += "-" + string(t.Refused)
 		}
@@ -269,4 +299,19 @@ func (c *call) commentHumanTask() error {
 	t, replayed, err := c.server.service.CommentHumanTask(c.r.Context(), c.principal, c.task, c.value, c.idempotency())
 	c.replayed(replayed)
 	return c.viewTask(http.StatusCreated, &t, err)
+}
+
+func (c *call) linkHumanTask() error {
+	l, replayed, err := c.server.service.LinkHumanTask(c.r.Context(), c.principal, service.LinkHumanTask{
+		Task: c.task, Body: c.value, BaseURL: c.base(), Idempotency: c.idempotency(),
+	})
+	if err != nil {
+		return err
+	}
+	c.replayed(replayed)
+	return c.view(http.StatusCreated, newTaskLink{l.ID, l.URL, at(l.ExpiresAt)})
+}
+
+func (c *call) revokeTaskLink() error {
+	return c.done(c.server.service.RevokeTaskLink(c.r.Context(), c.principal, c.task, c.taskLink))
 }

@@ -42,6 +42,7 @@ type humanTask struct {
 	Upload           *taskUpload       `json:"upload,omitempty"`
 	Outcomes         []taskOutcome     `json:"outcomes,omitempty"`
 	Comments         []taskComment     `json:"comments,omitempty"`
+	Links            []taskLink        `json:"links,omitempty"`
 	Answer           *taskAnswer       `json:"answer,omitempty"`
 }
 
@@ -76,6 +77,24 @@ type taskComment struct {
 	At   moment                 `json:"at"`
 }
 
+// taskLink is a link without its address.
+type taskLink struct {
+	ID        chargehand.TaskLinkID `json:"id" format:"uuid"`
+	Name      string                `json:"name"`
+	Email     string                `json:"email,omitempty"`
+	CreatedBy *taskPerson           `json:"created_by,omitempty"`
+	CreatedAt moment                `json:"created_at"`
+	ExpiresAt moment                `json:"expires_at"`
+	RevokedAt moment                `json:"revoked_at,omitempty"`
+}
+
+// newTaskLink is a link in the answer that makes it.
+type newTaskLink struct {
+	ID        chargehand.TaskLinkID `json:"id" format:"uuid"`
+	URL       string                `json:"url,omitempty"`
+	ExpiresAt moment                `json:"expires_at"`
+}
+
 type taskAnswer struct {
 	Outcome string            `json:"outcome"`
 	Data    json.RawMessage   `json:"data,omitempty"`
@@ -93,8 +112,9 @@ type taskAnswerer struct {
 }
 
 type taskVia struct {
-	Kind string `json:"kind" enum:"session,key"`
-	ID   string `json:"id"`
+	Kind   string `json:"kind" enum:"session,key,link"`
+	ID     string `json:"id"`
+	MadeBy string `json:"made_by,omitempty"`
 }
 
 type humanTaskCount struct {
@@ -146,10 +166,17 @@ func (v *humanTask) full(f *service.FullTask) {
 	for _, comment := range f.Comments {
 		v.Comments = append(v.Comments, taskComment{comment.ID, taskPerson{comment.By.Kind, comment.By.ID, comment.By.Name}, comment.Text, at(comment.At)})
 	}
+	for _, l := range f.Links {
+		link := taskLink{ID: l.ID, Name: l.Name, Email: l.Email, CreatedAt: at(l.CreatedAt), ExpiresAt: at(l.ExpiresAt), RevokedAt: at(l.RevokedAt)}
+		if l.MadeBy != (service.Actor{}) {
+			link.CreatedBy = &taskPerson{l.MadeBy.Kind, l.MadeBy.ID, l.MadeBy.Name}
+		}
+		v.Links = append(v.Links, link)
+	}
 	if a := f.Answer; a != nil {
 		v.Answer = &taskAnswer{
 			Outcome: a.Outcome, Data: rawValue(a.Data), Comment: a.Comment, Files: []json.RawMessage{}, At: a.At,
-			By: taskAnswerer{a.By.ID, a.By.Name, taskVia{a.By.Via.Kind, a.By.Via.ID}}, Used: f.Used,
+			By: taskAnswerer{a.By.ID, a.By.Name, taskVia{a.By.Via.Kind, a.By.Via.ID, a.By.Via.MadeBy}}, Used: f.Used,
 		}
 		for _, file := range a.Files {
 			v.Answer.Files = append(v.Answer.Files, rawValue(file))

@@ -27,6 +27,8 @@ const (
 	problemParam
 	assetParam
 	operationParam
+	taskLinkParam
+	linkSecretParam
 )
 
 // paramKinds lists the parameters of paths by the name they have there.
@@ -48,6 +50,8 @@ var paramKinds = map[string]paramKind{
 	"code":        problemParam,
 	"asset":       assetParam,
 	"operationId": operationParam,
+	"linkId":      taskLinkParam,
+	"token":       linkSecretParam,
 }
 
 // notFound is the answer to a segment that can name nothing: the same as for an id that
@@ -61,6 +65,7 @@ var notFound = map[paramKind]struct {
 	executionParam: {chargehand.CodeExecutionNotFound, "execution", "the id is not a UUID"},
 	batchParam:     {chargehand.CodeBatchNotFound, "batch", "the id is not a UUID"},
 	taskParam:      {chargehand.CodeHumanTaskNotFound, "human task", "the id is not a UUID"},
+	taskLinkParam:  {chargehand.CodeTaskLinkNotFound, "link", "the id is not a UUID"},
 	fileParam:      {chargehand.CodeFileNotFound, "file", "the id is not a UUID"},
 	keyParam:       {chargehand.CodeKeyNotFound, "API key", "the id is not a UUID"},
 	userParam:      {chargehand.CodeUserNotFound, "user", "the id is not a UUID"},
@@ -100,6 +105,10 @@ func (c *call) parseID(kind paramKind, text string) error {
 		err = setID(&c.batch, text)
 	case taskParam:
 		err = setID(&c.task, text)
+	case taskLinkParam:
+		err = setID(&c.taskLink, text)
+	case linkSecretParam:
+		c.secret = text
 	case fileParam:
 		err = setID(&c.file, text)
 	case keyParam:

@@ -502,6 +502,12 @@ func driveHumanTasks(t *testing.T, i *installation) {
 	do("releaseHumanTask", "POST", one+"/release", "{}", 200)
 	do("commentHumanTask", "POST", one+"/comments", `{"text":"Which total?"}`, 201)
 	do("putHumanTaskDraft", "PUT", one+"/draft", `{"outcome":"approve","data":{"total":"much"}}`, 200)
+	made := do("linkHumanTask", "POST", one+"/links", `{"name":"Eve","email":"eve@example.org","expires_in":"7d"}`, 201).AnswerJSON
+	do("linkHumanTask", "POST", one+"/links", `{"name":"Eve","email":"eve"}`, 400, "invalid_body")
+	do("getHumanTask", "GET", one, "", 200)
+	link := one + "/links/" + made["id"].(string)
+	do("revokeTaskLink", "DELETE", link, "", 204)
+	do("revokeTaskLink", "DELETE", one+"/links/"+strings.Repeat("0", 8)+"-0000-7000-8000-000000000000", "", 404, "task_link_not_found")
 	do("reassignHumanTask", "POST", one+"/reassign", `{"users":["ada@example.org"]}`, 200)
 	do("putHumanTaskDraft", "PUT", one+"/draft", `{"outcome":"approve"}`, 403, "not_assigned")
 	if x := do("getHumanTaskDraft", "GET", one+"/draft", "", 200); x.AnswerJSON["outcome"] != "approve" {

@@ -73,7 +73,7 @@ func answerTo(t *testing.T, rt *route, role service.Role, env chargehand.Environ
 	f := &fake{authenticate: func(string) (*service.Principal, error) { return everything, nil }}
 	path := rt.path
 	for name, value := range map[string]string{
-		"workflowId": workflowID.String(), "executionId": executionID.String(), "batchId": batchID.String(), "taskId": taskID1.String(), "fileId": fileID.String(), "keyId": keyID.String(),
+		"workflowId": workflowID.String(), "executionId": executionID.String(), "batchId": batchID.String(), "taskId": taskID1.String(), "linkId": linkID1.String(), "fileId": fileID.String(), "keyId": keyID.String(),
 		"userId": userID.String(), "groupId": groupID.String(), "grantId": grantID.String(), "operationId": operationID.String(), "sessionId": sessionID.String(), "version": "1.0.0", "name": "token", "code": "internal",
 	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)

@@ -86,6 +86,13 @@ type Service interface {
 	PutHumanTaskDraft(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value) (service.TaskDraft, error)
 	CommentHumanTask(ctx context.Context, p *service.Principal, id chargehand.HumanTaskID, body value.Value, i *service.Idempotency) (service.HumanTask, bool, error)
 
+	LinkHumanTask(ctx context.Context, p *service.Principal, q service.LinkHumanTask) (service.TaskLink, bool, error)
+	RevokeTaskLink(ctx context.Context, p *service.Principal, task chargehand.HumanTaskID, id chargehand.TaskLinkID) error
+	LinkedTask(ctx context.Context, secret string, v service.View) (*service.LinkedTask, error)
+	UploadByLink(ctx context.Context, secret string, u service.LinkUpload) (service.LinkedFile, error)
+	LinkedFiles(ctx context.Context, secret string, texts []string) ([]service.LinkedFile, error)
+	AnswerTaskByLink(ctx context.Context, q service.AnswerByLink) error
+
 	UploadFile(ctx context.Context, p *service.Principal, r service.UploadFile) (*service.File, bool, error)
 	GetFile(ctx context.Context, p *service.Principal, id chargehand.FileID, v service.View) (*service.File, error)
 	DeleteFile(ctx context.Context, p *service.Principal, id chargehand.FileID) error

@@ -81,6 +81,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "human_task_mails_per_minute", Value: reminder.MailsPerMinute, Description: "Mails about human tasks that a workflow sends in a minute, in each environment; what is more waits."},
 		{Name: "human_task_mails_waiting", Value: reminder.MaxWaiting, Description: "Mails about human tasks of a workflow that wait, in each environment; what is more is not sent."},
 		{Name: "human_task_mails_per_group", Value: reminder.MailsPerGroup, Description: "Members of a group that get mail about one human task."},
+		{Name: "human_task_links", Value: service.MaxTaskLinks, Description: "Links that are made to one human task, those that were revoked included."},
 		{Name: "definition_tasks", Value: plan.DefaultTasks, Description: "Tasks of a definition."},
 		{Name: "definition_depth", Value: dsl.MaxDepth, Description: "Tasks inside each other in a definition, and levels of a value in it."},
 		{Name: "fork_branches", Value: plan.DefaultBranches, Description: "Branches of one fork."},

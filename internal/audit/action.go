@@ -30,6 +30,8 @@ const (
 	TaskClaimed        Action = "task.claimed"
 	TaskReleased       Action = "task.released"
 	TaskReassigned     Action = "task.reassigned"
+	TaskLinkCreated    Action = "task_link.created"
+	TaskLinkRevoked    Action = "task_link.revoked"
 	UserInvited        Action = "user.invited"
 	UserChanged        Action = "user.changed"
 	UserRemoved        Action = "user.removed"
@@ -88,10 +90,12 @@ var actions = []Description{
 	{OperationStarted, "An action on many executions was asked for. What it does to each of them has no entry of its own; the operation lists them.", "operation", "action, filter, ids, version, reason"},
 	{OperationCancelled, "An operation was ended before it had acted on all of its executions.", "operation", ""},
 	{FileDeleted, "A file was deleted.", "file", "size"},
-	{TaskAnswered, "A human task was answered.", "human_task", "outcome, on_behalf_of"},
+	{TaskAnswered, "A human task was answered. The actor is a `link` if it was answered by one.", "human_task", "outcome, on_behalf_of"},
 	{TaskClaimed, "A human task was claimed.", "human_task", ""},
 	{TaskReleased, "The claim of a human task was taken back.", "human_task", ""},
 	{TaskReassigned, "A human task was assigned to others.", "human_task", "users, groups"},
+	{TaskLinkCreated, "A link was made by which a person answers a human task without signing in. Links in mails that the server sends by itself have no entry.", "human_task", "link, name, email, expires_at"},
+	{TaskLinkRevoked, "A link to a human task was revoked.", "human_task", "link"},
 	{UserInvited, "A person was invited; again, if there was an invitation.", "user", ""},
 	{UserChanged, "A user was disabled, or made active again, or has changed its own name or language.", "user", "status, name, locale"},
 	{UserRemoved, "A user was removed from the account, with grants and places in groups.", "user", "status"},

@@ -83,12 +83,14 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/human-tasks/answer", "tasks:respond", `{"ids":["T"],"outcome":"o"}`},
 	{"GET", "/human-tasks/T/draft", "tasks:respond", ""},
 	{"PUT", "/human-tasks/T/draft", "tasks:respond", `{}`},
+	{"POST", "/human-tasks/T/links", "tasks:respond", `{"name":"n"}`},
+	{"DELETE", "/human-tasks/T/links/L", "tasks:respond", ""},
 	{"POST", "/human-tasks/T/reassign", "executions:manage", `{"users":[]}`},
 }
 
 // ids puts an id that names nothing in place of the letters.
 func ids(path string) string {
-	for _, letter := range []string{"W", "E", "B", "F", "K", "O", "T"} {
+	for _, letter := range []string{"W", "E", "B", "F", "K", "O", "T", "L"} {
 		path = strings.ReplaceAll(path, "/"+letter, "/"+nobody)
 	}
 	return path

@@ -24,6 +24,7 @@ type LinkKind byte
 const (
 	LinkFile   LinkKind = 1 // ID is a file
 	LinkOutput LinkKind = 2 // ID is an execution: its output, rendered as output.json
+	LinkUpload LinkKind = 3 // ID is a file that is to become part of an answer; it leads nowhere
 )
 
 // Link is everything that a signature covers. A change of any part makes it invalid.

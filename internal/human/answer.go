@@ -27,22 +27,28 @@ type By struct {
 	Via      Via
 }
 
-// Via is the way on which an answer came: a session or a key.
+// Via is the way on which an answer came: a session, a key or a link. MadeBy is the id of the person or API key that
+// has made the link, empty for others: to exclude an answer that came by a link excludes its maker too.
 type Via struct {
-	Kind, ID string
+	Kind, ID, MadeBy string
 }
 
 // The kinds of Via.
 const (
 	ViaSession = "session"
 	ViaKey     = "key"
+	ViaLink    = "link"
 )
 
 // Output is the answer as data.
 func (a *Answer) Output() value.Value {
+	via := map[string]any{"kind": a.By.Via.Kind, "id": a.By.Via.ID}
+	if a.By.Via.MadeBy != "" {
+		via["made_by"] = a.By.Via.MadeBy
+	}
 	v := map[string]any{
 		"outcome": a.Outcome, "data": a.Data, "comment": nil, "at": a.At, "files": append([]any{}, a.Files...),
-		"by": map[string]any{"id": a.By.ID, "name": a.By.Name, "via": map[string]any{"kind": a.By.Via.Kind, "id": a.By.Via.ID}},
+		"by": map[string]any{"id": a.By.ID, "name": a.By.Name, "via": via},
 	}
 	if a.Comment != "" {
 		v["comment"] = a.Comment
@@ -62,6 +68,6 @@ func AnswerOf(v value.Value) (a Answer) {
 	files, _ := object["files"].([]any)
 	return Answer{
 		Outcome: text(object, "outcome"), Data: object["data"], Comment: text(object, "comment"), At: text(object, "at"), Files: files,
-		By: By{ID: text(by, "id"), Name: text(by, "name"), Via: Via{Kind: text(via, "kind"), ID: text(via, "id")}},
+		By: By{ID: text(by, "id"), Name: text(by, "name"), Via: Via{Kind: text(via, "kind"), ID: text(via, "id"), MadeBy: text(via, "made_by")}},
 	}
 }

@@ -101,20 +101,22 @@ func (p *parser) assignees(with map[string]any) (a Assignees) {
 		return a
 	}
 	p.notNull(object, "/assignees", "users", "groups", "exclude")
-	a.Users = p.people(object["users"], "/assignees/users")
+	a.Users = p.people(object["users"], "/assignees/users", false)
 	a.Groups = p.texts(object["groups"], "/assignees/groups", MaxAssignees)
-	a.Exclude = p.people(object["exclude"], "/assignees/exclude")
+	a.Exclude = p.people(object["exclude"], "/assignees/exclude", true)
 	if n := len(a.Users) + len(a.Groups) + len(a.Exclude); n > MaxAssignees {
 		p.wrong("/assignees", fmt.Sprintf("names %d people and groups; at most %d are allowed.", n, MaxAssignees), "Make a group of them.")
 	}
 	return a
 }
 
-// people reads ids and e-mail addresses of persons. An entry may be the `by` of an earlier answer.
-func (p *parser) people(v value.Value, pointer string) (list []string) {
+// people reads ids and e-mail addresses of persons. An entry may be the `by` of an earlier answer. makers: it stands
+// for the maker of the link too by which that answer came.
+func (p *parser) people(v value.Value, pointer string, makers bool) (list []string) {
 	for i, item := range p.list(v, pointer, MaxAssignees) {
 		at := fmt.Sprintf("%s/%d", pointer, i)
-		if object, ok := item.(map[string]any); ok {
+		object, isObject := item.(map[string]any)
+		if isObject {
 			if item = object["id"]; item == nil {
 				p.wrong(at, `has no "id".`, "Write an e-mail address, the id of a user, or the `by` of an earlier answer.")
 				continue
@@ -122,6 +124,12 @@ func (p *parser) people(v value.Value, pointer string) (list []string) {
 		}
 		if text, ok := p.filled(item, at); ok {
 			list = append(list, text)
+		}
+		via, _ := object["via"].(map[string]any)
+		if maker := via["made_by"]; makers && maker != nil {
+			if text, ok := p.filled(maker, at+"/via/made_by"); ok {
+				list = append(list, text)
+			}
 		}
 	}
 	return list

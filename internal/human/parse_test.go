@@ -1,6 +1,7 @@
 package human_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,19 @@ func TestRequest(t *testing.T) {
 	r, problems = human.Parse(parse(t, `{"title": "Approve", "due": null, "form": null, "outcomes": null}`), nil)
 	if len(problems) > 0 || r.Assignees.Restricted() || r.Priority != human.DefaultPriority || len(r.Outcomes) != 1 || r.Outcomes[0].Name != human.DefaultOutcome {
 		t.Errorf("%+v, %v", r, problems)
+	}
+}
+
+// The answer by a link stands for the person who was asked, and for the one who has made the link.
+func TestExcludedByALink(t *testing.T) {
+	by := `{"id": "eve@example.com", "name": "Eve", "via": {"kind": "link", "id": "l", "made_by": "ada"}}`
+	r, problems := human.Parse(parse(t, `{"title": "t", "assignees": {"users": [`+by+`], "exclude": ["bob", `+by+`]}}`), nil)
+	if len(problems) > 0 || !slices.Equal(r.Assignees.Exclude, []string{"bob", "eve@example.com", "ada"}) || !slices.Equal(r.Assignees.Users, []string{"eve@example.com"}) {
+		t.Errorf("%+v, %v", r.Assignees, problems)
+	}
+	_, problems = human.Parse(parse(t, `{"title": "t", "assignees": {"exclude": [{"id": "a", "via": {"made_by": 1}}]}}`), nil)
+	if len(problems) != 1 {
+		t.Errorf("a maker that is no text: %v", problems)
 	}
 }
 
@@ -106,6 +120,10 @@ func TestAnswer(t *testing.T) {
 	}
 	if got := human.AnswerOf(a.Output()); !value.Equal(got.Output(), a.Output()) || got.By != a.By || got.Comment != "fine" {
 		t.Errorf("%+v", got)
+	}
+	a.By.Via = human.Via{Kind: human.ViaLink, ID: "3", MadeBy: "4"}
+	if got := human.AnswerOf(a.Output()); got.By != a.By {
+		t.Errorf("by a link: %+v", got.By)
 	}
 	a.Comment = ""
 	if out := a.Output().(map[string]any); out["comment"] != nil {

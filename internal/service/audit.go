@@ -28,6 +28,8 @@ func (p *Principal) auditActor() audit.Actor {
 		return audit.Actor{Kind: audit.User, ID: p.User.String(), Name: p.Name}
 	case KindSystem:
 		return audit.Actor{}
+	case KindLink:
+		return audit.Actor{Kind: audit.Link, ID: p.link.String(), Name: p.Name}
 	}
 	return audit.Actor{Kind: audit.Key, ID: p.Key.String(), Name: p.Name}
 }

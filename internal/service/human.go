@@ -37,6 +37,7 @@ func (s *Service) responder(r *store.Reader, p *Principal) (responder, error) {
 			return who, err
 		}
 		who.behind, err = makers(r, key)
+		who.behind = append(who.behind, who.id)
 		return who, err
 	}
 	row, err := r.PersonByNo(p.PersonNo)
@@ -180,11 +181,8 @@ func (w *responder) mayAct(t *store.HumanTask) error {
 		return chargehand.NewError(chargehand.CodeNotAssigned,
 			"The task is for certain people, and this API key stands for no person. Use a session or a personal key, or a key with tasks:impersonate and on_behalf_of.")
 	}
-	for _, excluded := range a.Exclude {
-		key := engine.PersonKey(excluded)
-		if w.is(excluded) || slices.Contains(w.behind, key) {
-			return chargehand.NewError(chargehand.CodeExcluded, "The task excludes this person, whatever session or key is used.")
-		}
+	if err := w.notExcluded(t); err != nil {
+		return err
 	}
 	if !w.isAssigned(a) {
 		return chargehand.NewError(chargehand.CodeNotAssigned, "The task is assigned to other people. Someone with executions:manage may reassign it.")
@@ -192,8 +190,8 @@ func (w *responder) mayAct(t *store.HumanTask) error {
 	return nil
 }
 
-// refusal is the code with which an answer of the responder would be refused now; empty: it may answer. It needs no
-// resolveExcluded: a person is compared itself, and a key that stands for none may answer no task that excludes people.
+// refusal is the code with which an answer of the responder would be refused now; empty: it may answer. What the task
+// excludes must be resolved.
 func (w *responder) refusal(p *Principal, workflow chargehand.WorkflowID, namespace string, t *store.HumanTask) chargehand.Code {
 	var refused *chargehand.Error
 	switch t.Status {
@@ -211,16 +209,44 @@ func (w *responder) refusal(p *Principal, workflow chargehand.WorkflowID, namesp
 	return ""
 }
 
-// resolveExcluded adds the ids of the users whose e-mail addresses a task excludes: the person behind a key is known
-// by id.
+// notExcluded refuses a responder that a task excludes, or behind which a person is whom it excludes. What the task
+// excludes must be resolved. Codes: excluded.
+func (w *responder) notExcluded(t *store.HumanTask) error {
+	for _, excluded := range t.Assignees.Exclude {
+		if w.is(excluded) || slices.Contains(w.behind, engine.PersonKey(excluded)) {
+			return chargehand.NewError(chargehand.CodeExcluded, "The task excludes this person, whatever session, key or link is used.")
+		}
+	}
+	return nil
+}
+
+// resolveExcluded adds the ids of the users whose e-mail addresses a task excludes, because the person behind a key is
+// known by id; and those who have made or rotated an API key that it excludes, because they know its secret.
 func (s *Service) resolveExcluded(r *store.Reader, t *store.HumanTask) error {
 	for _, excluded := range slices.Clone(t.Assignees.Exclude) {
-		key := engine.PersonKey(excluded)
-		if row, err := r.PersonByEmail(key); err == nil {
-			t.Assignees.Exclude = append(t.Assignees.Exclude, row.ID.String())
-		} else if !errors.Is(err, store.ErrNotFound) {
+		text := engine.PersonKey(excluded)
+		id, bad := chargehand.ParseID[taskKind](text)
+		if bad != nil {
+			row, err := r.PersonByEmail(text)
+			if err == nil {
+				t.Assignees.Exclude = append(t.Assignees.Exclude, row.ID.String())
+			} else if !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			continue
+		}
+		key, err := r.KeyByID(t.Account, t.Environment, chargehand.KeyID(id))
+		if errors.Is(err, store.ErrNotFound) { // it is a person
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		list, err := makers(r, key)
+		if err != nil {
+			return err
+		}
+		t.Assignees.Exclude = append(t.Assignees.Exclude, list...)
 	}
 	return nil
 }

@@ -136,9 +136,9 @@ func (s *Service) taskWith(r *store.Reader, p *Principal, id chargehand.HumanTas
 	return row, who, p.mayOn(scope, w.ID, w.Namespace)
 }
 
-// ReassignHumanTask says anew who may answer a task, and takes back its claim. Whom it excludes stays excluded. Body:
-// users, groups. Codes: human_task_not_found, insufficient_scope, invalid_body, unknown_field, state_conflict (it has
-// ended).
+// ReassignHumanTask says anew who may answer a task, and takes back its claim. The persons that it excludes stay
+// excluded, and do not reassign it. Body: users, groups. Codes: human_task_not_found, insufficient_scope, excluded,
+// invalid_body, unknown_field, state_conflict (it has ended).
 func (s *Service) ReassignHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (HumanTask, error) {
 	f, err := openBody(body, "users", "groups")
 	if err != nil {
@@ -156,8 +156,15 @@ func (s *Service) ReassignHumanTask(ctx context.Context, p *Principal, id charge
 	if err := f.err(); err != nil {
 		return HumanTask{}, err
 	}
-	err = s.updateTask(ctx, p, id, ScopeExecutionsManage, func(tx *store.Tx, row *store.HumanTask, _ *responder) error {
+	err = s.updateTask(ctx, p, id, ScopeExecutionsManage, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
 		to.Exclude = row.Assignees.Exclude
+		resolved := *row
+		if err := s.resolveExcluded(&tx.Reader, &resolved); err != nil {
+			return err
+		}
+		if err := who.notExcluded(&resolved); err != nil { // it would choose the second pair of eyes
+			return err
+		}
 		if n := len(to.Users) + len(to.Groups) + len(to.Exclude); n > human.MaxAssignees {
 			return badBody(chargehand.FieldError{Code: "too_many", Detail: "A task has at most 100 assignees, those that it excludes included."})
 		}

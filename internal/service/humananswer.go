@@ -74,6 +74,14 @@ func (s *Service) tryAnswer(ctx context.Context, p *Principal, id chargehand.Hum
 	if err != nil {
 		return err
 	}
+	return s.answerAs(ctx, p, row, &who, body, func(tx *store.Tx) error { return c.record(tx, statusOK, "human_task", row.ID) })
+}
+
+// answerAs tries once to answer a task that was read, as a responder that may answer it. inTx runs in the transaction
+// of the answer, and its error undoes that. Errors: errTaskChanged: read the task again.
+func (s *Service) answerAs(
+	ctx context.Context, p *Principal, row store.HumanTask, who *responder, body givenAnswer, inTx func(*store.Tx) error,
+) error {
 	request, err := s.taskRequest(ctx, &row)
 	if err != nil {
 		return err
@@ -112,7 +120,7 @@ func (s *Service) tryAnswer(ctx context.Context, p *Principal, id chargehand.Hum
 		if err := s.audit(ctx, tx, p, audit.TaskAnswered, taskTarget(&row), answerChanges(&answer, p)); err != nil {
 			return err
 		}
-		return c.record(tx, statusOK, "human_task", row.ID)
+		return inTx(tx)
 	}})
 	if errors.Is(err, engine.ErrTaskEnded) || errors.Is(err, engine.ErrFinal) {
 		return errTaskChanged
@@ -139,11 +147,7 @@ func (s *Service) taskFor(ctx context.Context, p *Principal, id chargehand.Human
 			return err
 		}
 		if row.Status == store.TaskClaimed && row.Claimant != who.actor {
-			by, err := s.names.actor(r, row.Claimant, s.now())
-			if err != nil {
-				return err
-			}
-			return chargehand.NewError(chargehand.CodeClaimedByOther, "The task is claimed by "+by.Name+".")
+			return s.claimedByOther(r, &row)
 		}
 		return nil
 	})

@@ -63,6 +63,7 @@ type FullTask struct {
 	InstructionsHTML string
 	Outline          []form.Field // nil: there is no form
 	Comments         []TaskComment
+	Links            []TaskLink
 	Answer           *human.Answer // nil: none
 	Used             bool          // the execution has used it
 }
@@ -449,7 +450,14 @@ func (s *Service) shownTask(r *store.Reader, p *Principal, who *responder, row *
 		return t, err
 	}
 	namespace, _, _ := strings.Cut(t.Name, "/")
-	t.Refused = who.refusal(p, t.Workflow, namespace, row)
+	resolved := *row
+	if len(row.Assignees.Exclude) > 0 && row.EndedMs == 0 {
+		resolved.Assignees.Exclude = slices.Clone(row.Assignees.Exclude)
+		if err := s.resolveExcluded(r, &resolved); err != nil {
+			return t, err
+		}
+	}
+	t.Refused = who.refusal(p, t.Workflow, namespace, &resolved)
 	t.Execution, t.ItemID, err = r.ExecutionName(row.Execution)
 	return t, err
 }
@@ -459,11 +467,15 @@ func (s *Service) GetHumanTask(ctx context.Context, p *Principal, id chargehand.
 	var row store.HumanTask
 	var who responder
 	var comments []store.HumanComment
+	var links []store.TaskLink
 	err = s.view(ctx, func(r *store.Reader) error {
 		if row, who, err = s.seenTask(r, p, id); err != nil {
 			return err
 		}
 		if comments, err = r.HumanComments(row.No, MaxTaskComments); err != nil {
+			return err
+		}
+		if links, err = r.TaskLinks(row.No, maxShownLinks); err != nil {
 			return err
 		}
 		t, err = s.shownTask(r, p, &who, &row)
@@ -472,8 +484,13 @@ func (s *Service) GetHumanTask(ctx context.Context, p *Principal, id chargehand.
 	if err != nil {
 		return t, err
 	}
-	t.Full, err = s.fullTask(ctx, &row, comments)
-	return t, err
+	if t.Full, err = s.fullTask(ctx, &row, comments); err != nil {
+		return t, err
+	}
+	for i := range links {
+		t.Full.Links = append(t.Full.Links, shownLink(&links[i]))
+	}
+	return t, nil
 }
 
 // seenTask reads the row of a task that the principal sees, and who the principal is. Codes: human_task_not_found,

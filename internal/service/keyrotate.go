@@ -126,8 +126,13 @@ func withRotator(list, id string) string {
 
 // grace reads how long the secret before counts; absent and null are the default.
 func (f *fields) grace(name string) time.Duration {
+	return f.duration(name, defaultGrace, 0, maxGrace, "from 0s to 7d, such as 24h, 30m or 7d")
+}
+
+// duration reads a time such as 90m or 7d; absent and null are absent. allowed says for people what is allowed.
+func (f *fields) duration(name string, absent, least, most time.Duration, allowed string) time.Duration {
 	if f.values[name] == nil {
-		return defaultGrace
+		return absent
 	}
 	before := len(f.wrong)
 	text := f.text(name, 50)
@@ -137,8 +142,8 @@ func (f *fields) grace(name string) time.Duration {
 		n, err = strconv.ParseUint(days, 10, 16)
 		d = time.Duration(n) * 24 * time.Hour
 	}
-	if (err != nil || d < 0 || d > maxGrace) && len(f.wrong) == before {
-		f.fail(name, "wrong_value", "The field \""+name+"\" must be a time from 0s to 7d, such as 24h, 30m or 7d.")
+	if (err != nil || d < least || d > most) && len(f.wrong) == before {
+		f.fail(name, "wrong_value", "The field \""+name+"\" must be a time "+allowed+".")
 	}
 	return d
 }

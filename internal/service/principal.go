@@ -28,6 +28,7 @@ const (
 	KindKey    PrincipalKind = iota // an API key that stands for no person
 	KindUser                        // a person, by a session or a personal key
 	KindSystem                      // this server itself
+	KindLink                        // who holds a link to a human task
 )
 
 // Principal is who makes a request, a person or an API key, and what it may do in one environment. It is shared by all
@@ -57,10 +58,12 @@ type Principal struct {
 	RatePerSecond float64
 	ExpiresAt     time.Time // zero: never
 
-	digest   [sha256.Size]byte // of the key; zero: a session
-	networks []netip.Prefix    // that the key may be used from; none: any
-	rights   []right           // of a person, not narrowed; nil: Scopes over Workflows are the only right
-	partial  *partial          // nil: everything that it sees is shown as a whole
+	link     chargehand.TaskLinkID // of KindLink
+	files    []chargehand.FileID   // of KindLink: the only files that it reads
+	digest   [sha256.Size]byte     // of the key; zero: a session
+	networks []netip.Prefix        // that the key may be used from; none: any
+	rights   []right               // of a person, not narrowed; nil: Scopes over Workflows are the only right
+	partial  *partial              // nil: everything that it sees is shown as a whole
 }
 
 // Sees reports whether the key's list of workflows admits id.

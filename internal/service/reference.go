@@ -121,6 +121,12 @@ func (s *Service) inputFiles(r *store.Reader, p *Principal, v value.Value, path 
 // mayRead tells whether the principal may read a file.
 func (s *Service) mayRead(r *store.Reader, p *Principal, id chargehand.FileID) (bool, error) {
 	row, err := r.FileByID(p.AccountNo, p.Environment, id)
+	if p.Kind == KindLink {
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return err == nil && row.No != 0 && slices.Contains(p.files, id), err
+	}
 	if err == nil {
 		err = s.checkFile(r, p, &row)
 	}

@@ -252,10 +252,13 @@ func (p *Principal) readable() store.Limits {
 	return view.Limits
 }
 
-// ActorID is the id of the person or API key.
+// ActorID is the id of the person, API key or link.
 func (p *Principal) ActorID() string {
-	if p.PersonNo != 0 {
+	switch {
+	case p.PersonNo != 0:
 		return p.User.String()
+	case p.Kind == KindLink:
+		return p.link.String()
 	}
 	return p.Key.String()
 }

@@ -51,8 +51,10 @@ func (t *Tx) deleteTasks(execution int64, keep func(Row) error) error {
 		return err
 	}
 	for _, task := range tasks {
-		if err := t.c.Send("delete comments", `DELETE FROM human_comment WHERE task = ?1`, task); err != nil {
-			return err
+		for _, table := range []string{"human_comment", "human_link"} {
+			if err := t.c.Send("delete what belongs to a human task", `DELETE FROM `+table+` WHERE task = ?1`, task); err != nil {
+				return err
+			}
 		}
 	}
 	for _, column := range []string{"request_blob", "answer_blob"} {

@@ -23,6 +23,7 @@ var humanTaskTests = map[string]func(*fixture){
 	"comments":                     taskComments,
 	"drafts":                       taskDrafts,
 	"bulk answers":                 bulkAnswers,
+	"links":                        taskLinks,
 }
 
 type taskKind = chargehand.HumanTaskID

@@ -39,6 +39,8 @@ const actions: Record<string, string> = {
   "session.ended": "Abgemeldet",
   "session.failed": "Anmeldung fehlgeschlagen",
   "session.switched": "Konto gewechselt",
+  "task_link.created": "Link zu einer Aufgabe erstellt",
+  "task_link.revoked": "Link zu einer Aufgabe widerrufen",
   "user.changed": "Benutzer geändert",
   "user.invited": "Person eingeladen",
   "user.joined": "Einladung angenommen",

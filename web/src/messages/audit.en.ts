@@ -38,6 +38,8 @@ const actions: Record<string, string> = {
   "session.ended": "Signed out",
   "session.failed": "Sign-in failed",
   "session.switched": "Account switched",
+  "task_link.created": "Link to a task made",
+  "task_link.revoked": "Link to a task revoked",
   "user.changed": "User changed",
   "user.invited": "Person invited",
   "user.joined": "Invitation accepted",

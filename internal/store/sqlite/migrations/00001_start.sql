@@ -737,6 +737,28 @@ CREATE TABLE bulk_answer (
 -- DeleteBulkAnswers.
 CREATE INDEX bulk_answer_created ON bulk_answer (created_ms);
 
+-- A row is a link by which a person answers a human task without signing in.
+CREATE TABLE human_link (
+    no         INTEGER PRIMARY KEY,
+    id         BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    task       INTEGER NOT NULL,
+    hash       BLOB NOT NULL UNIQUE,       -- SHA-256 of the secret in its address
+    name       TEXT NOT NULL,              -- of the addressee
+    email      TEXT NOT NULL,              -- empty: not known
+    email_key  TEXT NOT NULL,              -- the same in the form that is compared
+    person     INTEGER NOT NULL DEFAULT 0, -- the addressee, if that was a user when the link was made; 0: it was none
+    maker      INTEGER NOT NULL DEFAULT 0, -- as started_by in execution; 0: the server, which has mailed it
+    maker_id   TEXT NOT NULL DEFAULT '',   -- id and name of the maker
+    maker_name TEXT NOT NULL DEFAULT '',
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    revoked_ms INTEGER NOT NULL DEFAULT 0, -- 0: it is not
+    uploads    INTEGER NOT NULL DEFAULT 0, -- files that were uploaded by it
+    upload_bytes INTEGER NOT NULL DEFAULT 0
+) STRICT;
+-- TaskLinks, CountTaskLinks.
+CREATE INDEX human_link_task ON human_link (task, no);
+
 -- Facts --------------------------------------------------------------------------------------------------------------
 
 -- A row says that something has happened, for readers that report it later. It is written with the change that it tells
