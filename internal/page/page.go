@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"slices"
 )
 
 // Policy is the Content-Security-Policy of every page.
@@ -15,7 +16,7 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Style and Script are what pages load. Their addresses change with them.
 var (
-	Style = append(bytes.Clone(tokens), style...)
+	Style = slices.Concat(tokens, style, taskStyle)
 	//go:embed page.js
 	Script []byte
 	// tokens are the colours and fonts, which the web UI shares.
