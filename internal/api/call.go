@@ -197,8 +197,12 @@ func (c *call) tellRateOf(name string, rate service.Rate) {
 // noRoute answers a path that does not exist, or not with this method.
 func (c *call) noRoute() error {
 	if c.match.node == nil {
+		path := c.r.URL.Path
+		if c.isTaskLink() {
+			path = linkedPath
+		}
 		return chargehand.NewError(chargehand.CodeRouteNotFound,
-			"There is no path "+quote(c.r.URL.Path)+" here. All paths are in "+chargehand.APIPath+"/openapi.json.")
+			"There is no path "+quote(path)+" here. All paths are in "+chargehand.APIPath+"/openapi.json.")
 	}
 	c.w.Header().Set("Allow", c.match.node.allow)
 	if c.r.Method == http.MethodOptions {

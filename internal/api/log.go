@@ -8,9 +8,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/service"
 )
 
 // slowAfter is how long a request takes at least to be logged at info. The time that it asked to wait is added.
@@ -114,10 +116,22 @@ func (c *call) subjects(attrs []slog.Attr) []slog.Attr {
 
 // shownPath is the path of a request as far as the log may hold it.
 func (c *call) shownPath() string {
+	if c.isTaskLink() {
+		return linkedPath
+	}
 	if node := c.match.node; node != nil && slices.ContainsFunc(node.routes, func(rt *route) bool { return rt.signed }) {
 		return node.routes[0].path
 	}
 	return cut(c.r.URL.EscapedPath(), maxInstance)
+}
+
+// linkedPath stands for every path that may be the address of a link to a human task.
+const linkedPath = service.TaskLinkPath + "{token}"
+
+// isTaskLink reports whether the path may hold the secret of a link to a human task, complete or not: who has it
+// answers the task. Neither the log nor a problem repeats it, whether a route has the path or not.
+func (c *call) isTaskLink() bool {
+	return strings.HasPrefix("/"+strings.TrimLeft(c.r.URL.Path, "/"), service.TaskLinkPath)
 }
 
 // tellPanic says where a handler panicked.

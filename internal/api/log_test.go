@@ -69,6 +69,25 @@ func TestFailuresAreLogged(t *testing.T) {
 	}
 }
 
+// TestSecretsOfTaskLinksAreKept: whatever becomes of a request for a link to a human task, neither the log nor the
+// answer repeats its secret.
+func TestSecretsOfTaskLinksAreKept(t *testing.T) {
+	s, out := logging(slog.LevelDebug, &fake{})
+	const secret = "dGhlLXNlY3JldC1vZi1hLWxpbmstdG8tYS10YXNrLS0"
+	for _, path := range []string{"/t/" + secret, "/t/" + secret + "/", "//t/" + secret, "/%74/" + secret, "/t/x/" + secret} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			a := request{method: method, path: path, keyless: true}.to(s)
+			if a.status < 400 || strings.Contains(string(a.body), secret) {
+				t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+			}
+			if lines := out.String(); !strings.Contains(lines, `"path":"/t/{token}"`) || strings.Contains(lines, secret) {
+				t.Errorf("%s %s is logged as %s", method, path, lines)
+			}
+			out.Take()
+		}
+	}
+}
+
 // TestRefusalsAreLogged: also the request_id of what net/http refused is in the log.
 func TestRefusalsAreLogged(t *testing.T) {
 	s, out := logging(slog.LevelInfo, &fake{})

@@ -116,6 +116,9 @@ func (c *call) fail(err error) {
 	if path == "" { // as in CONNECT
 		path = "/"
 	}
+	if c.isTaskLink() {
+		path = linkedPath
+	}
 	body := problemText(shown, c.base(), path, c.requestID)
 	drains := false
 	if c.unread() {
