@@ -321,6 +321,11 @@ func TestLinksAndFourEyes(t *testing.T) {
 		}
 		second := fx.open(map[string]any{"assignees": people(nil, nil, []any{fx.by(first)})})
 		wantCode(t, fx.answer(ada, second, map[string]any{}), chargehand.CodeExcluded)
+		for p, want := range map[*Principal]chargehand.Code{ada: chargehand.CodeExcluded, bob: ""} {
+			if shown, err := fx.GetHumanTask(t.Context(), p, second); err != nil || shown.Refused != want {
+				t.Errorf("read as refused for %q, want %q (%v)", shown.Refused, want, err)
+			}
+		}
 		if err := fx.answer(bob, second, map[string]any{}); err != nil {
 			t.Error(err)
 		}

@@ -816,6 +816,38 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/human-tasks/{taskId}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["linkHumanTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/human-tasks/{taskId}/links/{linkId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["revokeTaskLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/human-tasks/{taskId}/draft": {
         parameters: {
             query?: never;
@@ -2505,6 +2537,7 @@ export type components = {
             upload?: components["schemas"]["TaskUpload"];
             outcomes?: components["schemas"]["TaskOutcome"][] | null;
             comments?: components["schemas"]["TaskComment"][] | null;
+            links?: components["schemas"]["TaskLink"][] | null;
             answer?: components["schemas"]["TaskAnswer"];
         };
         HumanTaskCount: {
@@ -2570,6 +2603,11 @@ export type components = {
             data: components["schemas"]["Limit"][];
             cursor: string | null;
         };
+        LinkBody: {
+            name: string;
+            email?: string;
+            expires_in?: string;
+        };
         LogLine: {
             /** Format: int64 */
             line: number;
@@ -2598,6 +2636,13 @@ export type components = {
         MemberPage: {
             data: components["schemas"]["FoundUser"][];
             cursor: string | null;
+        };
+        NewTaskLink: {
+            /** Format: uuid */
+            id: string;
+            url?: string;
+            /** Format: date-time */
+            expires_at: string;
         };
         Nothing: Record<string, never>;
         OldestExecution: {
@@ -3229,6 +3274,19 @@ export type components = {
             /** Format: date-time */
             updated_at?: string;
         };
+        TaskLink: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            email?: string;
+            created_by?: components["schemas"]["TaskPerson"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            revoked_at?: string;
+        };
         TaskOutcome: {
             name: string;
             title: string;
@@ -3284,8 +3342,9 @@ export type components = {
         };
         TaskVia: {
             /** @enum {string} */
-            kind: "session" | "key";
+            kind: "session" | "key" | "link";
             id: string;
+            made_by?: string;
         };
         TaskWait: {
             /** @enum {string} */
@@ -5072,6 +5131,53 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["HumanTask"];
                 };
+            };
+        };
+    };
+    linkHumanTask: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkBody"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewTaskLink"];
+                };
+            };
+        };
+    };
+    revokeTaskLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                taskId: string;
+                linkId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
