@@ -46,6 +46,7 @@ type call struct {
 	operation     chargehand.OperationID
 	name          string // version, name of a secret, or problem code
 	secret        string // of a link, which nothing repeats
+	linked        bool   // the secret is that of a link
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself
 	begun bool        // the body was read from

@@ -28,10 +28,10 @@ func (c *call) unread() bool {
 	return c.begun || c.r.ContentLength < 0 || c.r.ContentLength > unreadBytes
 }
 
-// drains reports whether what is unread is worth reading: the client has a key, and does not wait
-// for leave to send.
+// drains reports whether what is unread is worth reading: the client has a key or the secret of a link, and does not
+// wait for leave to send.
 func (c *call) drains() bool {
-	return c.principal != nil && (c.begun || !strings.EqualFold(c.r.Header.Get("Expect"), "100-continue"))
+	return (c.principal != nil || c.linked) && (c.begun || !strings.EqualFold(c.r.Header.Get("Expect"), "100-continue"))
 }
 
 // drain reads what the client is still sending, after the answer has been sent.

@@ -18,7 +18,7 @@ import (
 var publicPages = []string{
 	"GET /", "GET /setup", "POST /setup", "GET /sign-in", "POST /sign-in", "GET /invitation", "POST /invitation",
 	"GET /password-reset", "POST /password-reset", "GET /device", "POST /device", "GET /assets/page.css", "GET /assets/page.js",
-	"GET /assets/{asset}", "GET /licences", "GET /*",
+	"GET /assets/{asset}", "GET /licences", "GET /t/{token}", "POST /t/{token}", "GET /*",
 }
 
 // pageEndpoints are the pages. They are at the root, and not in the document.
@@ -35,7 +35,7 @@ func pageEndpoints() []endpoint {
 		e.parameters = []*parameter{backParameter}
 		return e
 	}
-	return append(uiEndpoints(), []endpoint{
+	return slices.Concat(uiEndpoints(), taskPageEndpoints(), []endpoint{
 		{method: get, path: "/", id: "GET /", browsed: true, page: true, lenient: true, serve: (*call).rootPage},
 		one(get, "/setup", func(c *call) error { return c.showForm(setupPage(nil)) }), one(post, "/setup", (*call).postSetup),
 		signIn(one(get, "/sign-in", (*call).signInPage)), signIn(one(post, "/sign-in", (*call).postSignIn)),
@@ -43,7 +43,7 @@ func pageEndpoints() []endpoint {
 		one(get, "/password-reset", func(c *call) error { return c.drawPage(http.StatusOK, resetPage(nil)) }), one(post, "/password-reset", (*call).postReset),
 		one(get, "/device", (*call).devicePage), one(post, "/device", (*call).postDevice),
 		asset("/assets/page.css", "text/css; charset=utf-8", page.Style), asset("/assets/page.js", "text/javascript; charset=utf-8", page.Script),
-	}...)
+	})
 }
 
 // maxForm bounds what a form sends.
@@ -87,6 +87,9 @@ func (c *call) pageHeaders(policy, referrer string) {
 
 // failPage answers a request for a page with what went wrong, in words for people.
 func (c *call) failPage(status int, e *chargehand.Error) error {
+	if c.isTaskLink() {
+		return c.failTaskPage(status, e)
+	}
 	return c.drawPage(status, page.Content{Page: page.Problem, Error: page.Translate(c.language(), e.Detail)})
 }
 

@@ -109,7 +109,8 @@ func (c *call) fail(err error) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h["Retry-After"] = []string{strconv.Itoa(max(shown.RetryAfter, retryAfterSeconds))}
 	}
-	if c.route != nil && (c.route.page || c.route.browsed && c.asksForPage()) && c.failPage(status, shown) == nil {
+	isPage := c.route != nil && (c.route.page || c.route.browsed && c.asksForPage()) || c.isTaskLink() && c.asksForPage()
+	if isPage && c.failPage(status, shown) == nil {
 		return
 	}
 	path := cut(c.r.URL.EscapedPath(), maxInstance)
@@ -120,6 +121,12 @@ func (c *call) fail(err error) {
 		path = linkedPath
 	}
 	body := problemText(shown, c.base(), path, c.requestID)
+	c.sendEarly(status, problemValue, body)
+}
+
+// sendEarly answers a request of which the client may be sending more.
+func (c *call) sendEarly(status int, mediaType []string, body []byte) {
+	h := c.w.Header()
 	drains := false
 	if c.unread() {
 		h["Connection"] = closeValue
@@ -128,7 +135,7 @@ func (c *call) fail(err error) {
 			_ = http.NewResponseController(c.w).EnableFullDuplex()  // HTTP/2 always is
 		}
 	}
-	c.send(status, problemValue, body)
+	c.send(status, mediaType, body)
 	if drains {
 		c.drain()
 	}

@@ -91,6 +91,7 @@ type Service interface {
 	LinkedTask(ctx context.Context, secret string, v service.View) (*service.LinkedTask, error)
 	UploadByLink(ctx context.Context, secret string, u service.LinkUpload) (service.LinkedFile, error)
 	LinkedFiles(ctx context.Context, secret string, texts []string) ([]service.LinkedFile, error)
+	CheckAnswerByLink(ctx context.Context, q service.AnswerByLink) error
 	AnswerTaskByLink(ctx context.Context, q service.AnswerByLink) error
 
 	UploadFile(ctx context.Context, p *service.Principal, r service.UploadFile) (*service.File, bool, error)

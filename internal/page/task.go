@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"strings"
 )
 
 // TaskPolicy is the Content-Security-Policy of the page of a human task: it runs no script at all.
@@ -31,18 +32,26 @@ const (
 	TaskProblem   = "problem"
 )
 
-// The names of what the form of a human task sends beside its fields, whose names begin with a slash or are empty.
+// The names of what the form of a human task sends.
 const (
+	TaskField   = "in"      // and the key of a field, which is empty or begins with a slash. Browsers send no empty name
 	TaskDo      = "do"      // the button: one of the constants below, followed by what it is about
 	TaskComment = "comment" // the remark
 	TaskFiles   = "files"   // what was uploaded for the answer, and is to stay
-	TaskUploads = "uploads" // everything that was uploaded
-	TaskUpload  = "file:"   // and the name of a field, or nothing: a file to be uploaded
+	TaskUploads = "uploads" // everything else that was uploaded
+	TaskUpload  = "upload:" // and the name of a field, or TaskFiles: a file to be uploaded
 
 	DoCheck  = "check"
-	DoAdd    = "add:"
-	DoRemove = "remove:"
-	DoAnswer = "answer:"
+	DoAdd    = "add:"    // and the key of a group
+	DoRemove = "remove:" // and the key of an entry
+	DoAnswer = "answer:" // and the name of an outcome
+)
+
+// The ids of what is in every form.
+const (
+	TaskCommentID = "comment"
+	TaskFilesID   = "your-files"
+	TaskAnswerID  = "answer"
 )
 
 // Task is what the page of a human task shows.
@@ -51,6 +60,8 @@ type Task struct {
 	State string
 	At    string // when the state began; empty: not said
 	Error string // what went wrong; empty: nothing
+	Given string // with TaskUsed, the title of the outcome
+	Again bool   // with TaskProblem: a form was sent, and nothing was done with it
 
 	Name         string // of the addressee
 	Title        string
@@ -66,10 +77,13 @@ type Task struct {
 	Fields   []Control
 	Hidden   []Pair // what is entered where no field is shown
 	Upload   *Upload
-	Comment  string
+	Comment  Remark
 	Outcomes []Outcome
 	Tag      string
 }
+
+// Remark is what the person adds to the answer.
+type Remark struct{ Text, Error string }
 
 // Wrong is a line of the summary of what is wrong. ID is that of the field; empty: it belongs to none.
 type Wrong struct{ ID, Title, Text string }
@@ -78,7 +92,10 @@ type Wrong struct{ ID, Title, Text string }
 type Pair struct{ Name, Value string }
 
 // File is a file to be looked at.
-type File struct{ Name, Size, URL string }
+type File struct {
+	Name, Size, URL string
+	Image           bool // browsers show it
+}
 
 // Outcome is a button that answers.
 type Outcome struct{ Name, Title, Style string }
@@ -107,7 +124,6 @@ type Upload struct {
 	Kept     string // name of the inputs of those that are there
 	Accept   string
 	Many     bool
-	Camera   bool // a phone offers its camera
 	Files    []Kept
 	Required bool
 	Help     string
@@ -127,7 +143,7 @@ const (
 	DrawSelect   = "select"   // one of many
 	DrawBoxes    = "boxes"    // some of the options
 	DrawFiles    = "files"    // uploads
-	DrawReadOnly = "readonly" // Value is shown
+	DrawReadOnly = "readonly" // Shown is shown
 	DrawGroup    = "group"    // what is in it
 	DrawEntry    = "entry"    // one of the entries of a group
 	DrawVariant  = "variant"  // options, and what is in the chosen one
@@ -143,12 +159,14 @@ type Control struct {
 	Error          string
 	Required       bool
 	Value          string
+	Shown          *Shown
 	Options        []Choice
 	Upload         *Upload
 	EntryName      *Pair  // of an entry with a name: the input of the name
 	Remove         string // of an entry: what the button removes; empty: it stays
 	Add            string // of a group: what the button adds to; empty: nothing can be added
 	Mark           bool   // a hidden input says that the field is there
+	Focus          bool   // the page begins here
 	Inside         []Control
 }
 
@@ -160,21 +178,41 @@ type Choice struct {
 }
 
 // DescribedBy are the ids of what describes a field.
-func (f *Control) DescribedBy() string {
-	ids := ""
-	for _, part := range []struct {
-		there bool
-		end   string
-	}{{f.Help != "", "-help"}, {f.Hint != "", "-hint"}, {f.Error != "", "-error"}} {
-		if part.there {
-			ids += " " + f.ID + part.end
+func (f Control) DescribedBy() string {
+	return described(f.ID, part{f.Help != "", "-help"}, part{f.Hint != "", "-hint"}, part{f.Error != "", "-error"})
+}
+
+// DescribedBy are the ids of what describes an upload.
+func (u *Upload) DescribedBy() string {
+	return described(u.ID, part{u.Help != "", "-may"}, part{u.Error != "", "-wrong"})
+}
+
+// part is what describes something, if it is there.
+type part struct {
+	there bool
+	end   string // of its id
+}
+
+func described(id string, parts ...part) string {
+	var ids []string
+	for _, p := range parts {
+		if p.there {
+			ids = append(ids, id+p.end)
 		}
 	}
-	return ids
+	return strings.Join(ids, " ")
 }
 
 // Word is a text of the page.
 func (t Task) Word(name string) string { return taskWords[t.Lang][name] }
+
+// Beside reports whether there is something to look at beside the form.
+func (t Task) Beside() bool { return t.State == TaskOpen && (t.Shown != nil || len(t.Files) > 0) }
+
+// Few reports whether the buttons of the outcomes fit into a bar at the bottom of a phone.
+func (t Task) Few() bool { return len(t.Outcomes) <= maxBar }
+
+const maxBar = 3
 
 // Heading is the title of the page.
 func (t Task) Heading() string {

@@ -39,9 +39,11 @@ type LinkedTask struct {
 	At    time.Time // of what the state says; zero: it has no time
 	Ends  time.Time // when the link does
 	Name  string    // of the addressee
-	// With LinkOpen only:
-	Task  HumanTask // with Full, without comments and links
-	Files []File    // of the task, with addresses; content types and names are those of who uploaded them
+	Given string    // with LinkUsed: the title of the outcome
+	// With LinkOpen, and with LinkTaken and LinkUsed for an answer that is sent all the same:
+	Task HumanTask // with Full, without comments and links
+	// With LinkOpen and LinkTaken:
+	Files []File // of the task, with addresses; content types and names are those of who uploaded them
 	// Referred are the files that the data to be looked at refers to, with addresses.
 	Referred map[chargehand.FileID]File
 }
@@ -135,15 +137,19 @@ func (s *Service) LinkedTask(ctx context.Context, secret string, v View) (*Linke
 		return nil, err
 	}
 	t := &LinkedTask{State: o.state, At: o.at, Ends: atMs(o.link.ExpiresMs), Name: o.who.name}
-	if o.state != LinkOpen {
+	if o.state != LinkOpen && o.state != LinkTaken && o.state != LinkUsed {
 		return t, nil
 	}
 	full, err := s.fullTask(ctx, &o.task, nil)
 	if err != nil {
 		return nil, err
 	}
+	if o.state == LinkUsed {
+		given, _ := full.Request.Outcome(full.Answer.Outcome)
+		t.Given = given.Title
+	}
 	err = s.view(ctx, func(r *store.Reader) error {
-		if t.Task, err = s.shownTask(r, o.principal(nil), &o.who, &o.task); err != nil {
+		if t.Task, err = s.shownTask(r, o.principal(nil), &o.who, &o.task); err != nil || o.state == LinkUsed {
 			return err
 		}
 		t.Files, t.Referred = nil, map[chargehand.FileID]File{}
@@ -326,10 +332,8 @@ type AnswerByLink struct {
 	Uploads          []string    // texts of all uploads that the answer may refer to
 }
 
-// AnswerTaskByLink answers a task as the addressee of a link. The same answer again changes nothing.
-// Codes: task_link_not_found, not_assigned, excluded, claimed_by_other, invalid_body, answer_invalid, answer_conflict,
-// task_withdrawn, state_conflict (the link was revoked, has expired, or its addressee may not answer any more).
-func (s *Service) AnswerTaskByLink(ctx context.Context, q AnswerByLink) error {
+// body is the answer as one of the API. Codes: invalid_body.
+func (q *AnswerByLink) body() (givenAnswer, error) {
 	fields := map[string]any{"outcome": q.Outcome}
 	if q.Comment != "" {
 		fields["comment"] = q.Comment
@@ -344,7 +348,14 @@ func (s *Service) AnswerTaskByLink(ctx context.Context, q AnswerByLink) error {
 	if len(files) > 0 {
 		fields["files"] = files
 	}
-	body, err := readAnswer(fields)
+	return readAnswer(fields)
+}
+
+// AnswerTaskByLink answers a task as the addressee of a link. The same answer again changes nothing.
+// Codes: task_link_not_found, not_assigned, excluded, claimed_by_other, invalid_body, answer_invalid, answer_conflict,
+// task_withdrawn, state_conflict (the link was revoked, has expired, or its addressee may not answer any more).
+func (s *Service) AnswerTaskByLink(ctx context.Context, q AnswerByLink) error {
+	body, err := q.body()
 	if err != nil {
 		return err
 	}
@@ -368,22 +379,58 @@ func (s *Service) answerByLink(ctx context.Context, q *AnswerByLink, body givenA
 	case LinkTaken:
 		return chargehand.NewError(chargehand.CodeClaimedByOther, "Another person works on the task.")
 	}
-	request, err := s.taskRequest(ctx, &o.task)
+	p, _, err := s.linkAnswerer(ctx, &o, q)
 	if err != nil {
 		return err
 	}
-	var files []chargehand.FileID
-	eachReference(request.Data, func(id chargehand.FileID) { files = append(files, id) }) // which the form is filled with
-	for _, text := range q.Uploads {
-		if id, ok := s.uploadOf(&o, text); ok {
-			files = append(files, id)
-		}
-	}
-	return s.answerAs(ctx, o.principal(files), o.task, &o.who, body, func(tx *store.Tx) error {
+	return s.answerAs(ctx, p, o.task, &o.who, body, func(tx *store.Tx) error {
 		l, err := tx.TaskLinkByID(o.task.No, o.link.ID)
 		if err == nil && l.RevokedMs != 0 {
 			err = stateConflict("The link was revoked.")
 		}
 		return notFoundIs(err, noSuchLink)
 	})
+}
+
+// linkAnswerer is the holder of a link, who may use the files that the form is filled with, and those of an answer that
+// were uploaded by the link.
+func (s *Service) linkAnswerer(ctx context.Context, o *openedLink, q *AnswerByLink) (*Principal, human.Request, error) {
+	request, err := s.taskRequest(ctx, &o.task)
+	if err != nil {
+		return nil, request, err
+	}
+	var files []chargehand.FileID
+	eachReference(request.Data, func(id chargehand.FileID) { files = append(files, id) })
+	for _, text := range q.Uploads {
+		if id, ok := s.uploadOf(o, text); ok {
+			files = append(files, id)
+		}
+	}
+	return o.principal(files), request, nil
+}
+
+// CheckAnswerByLink says whether an answer would be valid, and changes nothing. Without an outcome, those are not
+// looked at. Codes: task_link_not_found, invalid_body, answer_invalid, state_conflict (the task cannot be answered by
+// the link, not even when another person has released it).
+func (s *Service) CheckAnswerByLink(ctx context.Context, q AnswerByLink) error {
+	o, err := s.openLink(ctx, q.Secret)
+	if err != nil {
+		return err
+	}
+	if o.state != LinkOpen && o.state != LinkTaken {
+		return stateConflict("The task cannot be answered by this link any more.")
+	}
+	p, request, err := s.linkAnswerer(ctx, &o, &q)
+	if err != nil {
+		return err
+	}
+	if q.Outcome == "" {
+		q.Outcome = request.Outcomes[0].Name
+	}
+	body, err := q.body()
+	if err != nil {
+		return err
+	}
+	_, _, err = s.checkAnswer(ctx, p, &request, body)
+	return err
 }

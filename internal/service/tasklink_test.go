@@ -62,7 +62,7 @@ func (fx *humanFixture) state(secret string) LinkState {
 	if err != nil {
 		fx.t.Fatal(err)
 	}
-	if (seen.State == LinkOpen) != (seen.Task.Full != nil) {
+	if (seen.State <= LinkUsed) != (seen.Task.Full != nil) || (seen.State == LinkUsed) != (seen.Given != "") {
 		fx.t.Errorf("in state %d the task is %+v", seen.State, seen.Task)
 	}
 	return seen.State

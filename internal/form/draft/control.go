@@ -44,6 +44,12 @@ func (c *Control) Extensible() bool {
 	return c.Role == Group && c.Field.Items != nil && !c.Field.ReadOnly
 }
 
+// EntryKey is what the key of an entry has beside that of its group. Numbers begin at 0.
+func EntryKey(number int) string { return entryToken + strconv.Itoa(number) }
+
+// NameKey is the key of the name of an entry that has one.
+func (c *Control) NameKey() string { return c.Key + nameToken }
+
 // Controls are what a form is drawn with, from top to bottom. Fields that conditions hide are among them, with There
 // false; alternatives that are not chosen are not. It is false for more than MaxControls: then they are not all.
 func Controls(whole *form.Field, d *Draft, p Local) ([]Control, bool) {
@@ -130,7 +136,7 @@ func (w *walker) entry(group *Control, i int, at string) {
 		return
 	}
 	c := Control{
-		Key: group.Key + entryToken + strconv.Itoa(i), Role: Entered, Field: f.Items, Draft: &e.Draft, Depth: group.Depth + 1, There: group.There,
+		Key: group.Key + EntryKey(i), Role: Entered, Field: f.Items, Draft: &e.Draft, Depth: group.Depth + 1, There: group.There,
 		Holder: f, Entry: e, Number: i, Within: group.Within, Named: f.Kind == form.Object || f.Kind == form.Map,
 	}
 	token := strconv.Itoa(len(f.Fields) + i)
@@ -213,7 +219,7 @@ func (c *Control) Values() map[string][]string {
 	}
 	all := map[string][]string{c.Key: values}
 	if c.Named {
-		all[c.Key+nameToken] = []string{c.Entry.Name}
+		all[c.NameKey()] = []string{c.Entry.Name}
 	}
 	return all
 }
