@@ -50,6 +50,7 @@ type fake struct {
 	publishEvents   func(service.PublishEvents) (bool, error)
 	operated        func(service.StartOperation)
 	bulk            *service.ListHumanTasks // the filter of the last bulk answer
+	link            *fakeLink
 }
 
 func (f *fake) AuthenticateSession(_ context.Context, token string, env chargehand.Environment) (*service.Principal, error) {

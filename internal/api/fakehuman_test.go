@@ -107,19 +107,3 @@ func (f *fake) LinkHumanTask(_ context.Context, _ *service.Principal, q service.
 func (f *fake) RevokeTaskLink(context.Context, *service.Principal, chargehand.HumanTaskID, chargehand.TaskLinkID) error {
 	return f.fail
 }
-
-func (f *fake) LinkedTask(context.Context, string, service.View) (*service.LinkedTask, error) {
-	t := fixtureTask()
-	t.Full.Comments, t.Full.Links, t.Full.Answer = nil, nil, nil
-	return or(f, &service.LinkedTask{State: service.LinkOpen, Task: t, Name: "Eve", Ends: moment0})
-}
-
-func (f *fake) UploadByLink(context.Context, string, service.LinkUpload) (service.LinkedFile, error) {
-	return or(f, service.LinkedFile{})
-}
-
-func (f *fake) LinkedFiles(context.Context, string, []string) ([]service.LinkedFile, error) {
-	return or[[]service.LinkedFile](f, nil)
-}
-
-func (f *fake) AnswerTaskByLink(context.Context, service.AnswerByLink) error { return f.fail }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func (d *drawer) hide(depth int) (wrong string) {
 	for first := true; d.at < len(d.controls) && (first || d.controls[d.at].Depth > depth); d.at++ {
 		first, wrong = false, joined(wrong, d.wrong[d.at])
 		values := d.controls[d.at].Values()
-		for _, key := range value.SortedKeys(values) {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
 			for _, text := range values[key] {
 				d.page.Hidden = append(d.page.Hidden, page.Pair{Name: page.TaskField + key, Value: text})
 			}

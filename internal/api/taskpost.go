@@ -45,12 +45,13 @@ func (c *call) postTaskPage() error {
 	if err := c.fillTask(f, sent); err != nil {
 		return err
 	}
-	switch verb, about, _ := strings.Cut(sent.do, ":"); verb + ":" {
-	case page.DoAdd, page.DoRemove:
-		f.changeEntries(verb+":", about)
-		return c.showTask(f)
-	case page.DoAnswer:
+	verb, about, found := strings.Cut(sent.do, ":")
+	switch verb += ":"; {
+	case found && verb == page.DoAnswer:
 		return c.answerTask(f, about)
+	case found && (verb == page.DoAdd || verb == page.DoRemove):
+		f.changeEntries(verb, about)
+		return c.showTask(f)
 	}
 	return c.checkTask(f)
 }
@@ -82,7 +83,7 @@ func (c *call) readTask() (*sentTask, error) {
 	for n := 0; ; n++ {
 		part, err := parts.NextPart()
 		switch {
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: //nolint:errorlint // wrapped, it is that of a form that is cut off
 			c.whole = true
 			return sent, nil
 		case err != nil:

@@ -203,4 +203,3 @@ func TestSize(t *testing.T) {
 		}
 	}
 }
-
