@@ -67,10 +67,7 @@ func (d *drawer) next(holder *page.Control) (page.Control, bool) {
 	case draft.Variant:
 		f.Draw = page.DrawVariant
 		for i := range c.Field.Fields {
-			title := c.Field.Fields[i].Title
-			if strings.Trim(title, "0123456789") == "" {
-				title = d.word("option") + " " + title
-			}
+			title := d.alternative(c.Field.Fields[i].Title)
 			f.Options = append(f.Options, page.Choice{Value: fmt.Sprint(i), Title: title, Chosen: slices.Contains(c.Draft.Chosen, i)})
 		}
 	default:
@@ -133,9 +130,20 @@ func (d *drawer) readOnly(c *draft.Control, number int, wrong string) page.Contr
 	return f
 }
 
+// alternative is the title of an alternative, which may be its number alone.
+func (d *drawer) alternative(title string) string {
+	if strings.Trim(title, "0123456789") == "" {
+		return strings.TrimSpace(d.word("option") + " " + title)
+	}
+	return title
+}
+
 // title is that of a control. An entry has the one of its group, with its number.
 func (d *drawer) title(c *draft.Control, number int) string {
 	if c.Role != draft.Entered {
+		if c.Holder != nil && c.Holder.Kind == form.OneOf {
+			return d.alternative(c.Field.Title)
+		}
 		return c.Field.Title
 	}
 	of := d.word("row")

@@ -49,6 +49,8 @@ const everywhere = new Set([
   "inbox-list",
   "inbox-task",
   "inbox-phone-task",
+  "task-page",
+  "task-page-refused",
   "executions",
   "execution",
   "workflows",

@@ -4,7 +4,7 @@ import type { Options } from "./harness.ts";
 import { full } from "./measure.ts";
 
 /** What people do every day: it runs by keyboard outside of test/full, too. */
-const byKeyboard = ["setup", "sign-in", "run", "execution", "executions", "inbox", "editor", "api-keys"].map(
+const byKeyboard = ["setup", "sign-in", "run", "execution", "executions", "inbox", "task-page", "editor", "api-keys"].map(
   (name) => `*/${name}.spec.ts`,
 );
 
