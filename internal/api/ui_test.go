@@ -59,7 +59,7 @@ func TestUIPages(t *testing.T) {
 // TestUITakesNothingElse: no path of programs, no page of its own, no other method is answered with the UI.
 func TestUITakesNothingElse(t *testing.T) {
 	s := withUI(t, signInServer(t, &fakeSignIn{}, ""))
-	for _, path := range []string{"/api", "/api/", "/api/v2/x", "/t/abc", "/in/abc", "/schemas/x", "/assets/none.js", "/assets"} {
+	for _, path := range []string{"/api", "/api/", "/api/v2/x", "/t/abc/d", "/in/abc", "/schemas/x", "/assets/none.js", "/assets"} {
 		if a := serve(s, visit(path, signedIn...)); a.status != 404 || strings.Contains(string(a.body), `id="root"`) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}

@@ -152,7 +152,9 @@ test("a person answers by a link, once, and programs that follow it decide nothi
   ]);
   await page.getByLabel("Comment (optional)").fill("As <agreed>.\n\nEve");
   await hand.press("Approve");
-  await expect(summary.getByRole("link")).toHaveText(["Your files: program.exe is not of the kind that is accepted here."]);
+  await expect(summary.getByRole("link")).toHaveText([
+    "Your files: program.exe is not of the kind that is accepted here.",
+  ]);
   await expect(page.getByLabel("photo.png")).toBeChecked();
   await expect(page.getByLabel("Comment (optional)")).toHaveValue("As <agreed>.\n\nEve");
   await inspect("task-page-files");
@@ -226,7 +228,9 @@ test.describe("in German", () => {
     await hand.fill("Total", "0");
     await page.getByLabel("bill", { exact: true }).check();
     await hand.press("Freigeben");
-    await expect(page.getByRole("alert").getByRole("link")).toHaveText("Total: Das liegt außerhalb dessen, was erlaubt ist.");
+    await expect(page.getByRole("alert").getByRole("link")).toHaveText(
+      "Total: Das liegt außerhalb dessen, was erlaubt ist.",
+    );
     await inspect("german-task-page");
     await hand.fill("Total", "1,5");
     await hand.press("Freigeben");
