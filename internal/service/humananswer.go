@@ -362,5 +362,8 @@ func answerChanges(a *human.Answer, p *Principal) audit.Changes {
 	if a.By.ID != p.ActorID() {
 		c.Set("on_behalf_of", nil, a.By.ID)
 	}
+	if a.By.Via.MadeBy != "" {
+		c.Set("made_by", nil, a.By.Via.MadeBy)
+	}
 	return c
 }

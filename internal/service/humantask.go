@@ -453,11 +453,16 @@ func (s *Service) shownTask(r *store.Reader, p *Principal, who *responder, row *
 	resolved := *row
 	if len(row.Assignees.Exclude) > 0 && row.EndedMs == 0 {
 		resolved.Assignees.Exclude = slices.Clone(row.Assignees.Exclude)
-		if err := s.resolveExcluded(r, &resolved); err != nil {
+		var refused *chargehand.Error
+		if err := s.resolveExcluded(r, &resolved); errors.As(err, &refused) {
+			t.Refused = refused.Code
+		} else if err != nil {
 			return t, err
 		}
 	}
-	t.Refused = who.refusal(p, t.Workflow, namespace, &resolved)
+	if t.Refused == "" {
+		t.Refused = who.refusal(p, t.Workflow, namespace, &resolved)
+	}
 	t.Execution, t.ItemID, err = r.ExecutionName(row.Execution)
 	return t, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,31 +79,53 @@ func (s *Service) openLink(ctx context.Context, secret string) (o openedLink, er
 		if o.task, err = r.HumanTaskByNo(o.link.Task); err != nil {
 			return notFoundIs(err, noSuchLink)
 		}
-		var ended bool
-		if o.who, ended, err = s.addressee(r, o.task.Account, &o.link); err != nil {
-			return err
-		}
-		if o.state, o.at = s.linkState(&o); o.state != LinkOpen && o.state != LinkTaken {
-			return nil
-		}
-		resolved := o.task
-		resolved.Assignees.Exclude = slices.Clone(resolved.Assignees.Exclude)
-		if err := s.resolveExcluded(r, &resolved); err != nil {
-			return err
-		}
-		if ended || o.who.mayAct(&resolved) != nil {
-			o.state, o.at = LinkRefused, time.Time{}
-		}
-		return nil
+		return s.judgeLink(r, &o)
 	})
 	if err != nil || o.state != LinkAnswered {
 		return o, err
 	}
 	output, err := s.taskPayload(ctx, o.task.Answer)
-	if err == nil && human.AnswerOf(output).By.Via == o.who.via {
+	if via := human.AnswerOf(output).By.Via; err == nil && via.Kind == human.ViaLink && via.ID == o.link.ID.String() {
 		o.state = LinkUsed
 	}
 	return o, err
+}
+
+// judgeLink finds out what a link to a task that was read is good for, and who answers by it.
+func (s *Service) judgeLink(r *store.Reader, o *openedLink) error {
+	var ended bool
+	var err error
+	if o.who, ended, err = s.addressee(r, o.task.Account, &o.link); err != nil {
+		return err
+	}
+	if o.state, o.at = s.linkState(o); o.state != LinkOpen && o.state != LinkTaken {
+		return nil
+	}
+	may := false
+	if !ended {
+		if may, err = s.mayActBy(r, &o.task, &o.who); err != nil {
+			return err
+		}
+	}
+	if !may {
+		o.state, o.at = LinkRefused, time.Time{}
+	}
+	return nil
+}
+
+// mayActBy reports whether the responder of a link may answer a task.
+func (s *Service) mayActBy(r *store.Reader, task *store.HumanTask, who *responder) (bool, error) {
+	resolved := *task
+	resolved.Assignees.Exclude = slices.Clone(task.Assignees.Exclude)
+	err := s.resolveExcluded(r, &resolved)
+	if err == nil {
+		err = who.mayAct(&resolved)
+	}
+	var refused *chargehand.Error
+	if errors.As(err, &refused) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // linkState is the state of a link as far as the rows say it.
@@ -221,27 +244,20 @@ func (s *Service) UploadByLink(ctx context.Context, secret string, u LinkUpload)
 	switch {
 	case o.state != LinkOpen:
 		return LinkedFile{}, stateConflict("The task cannot be answered by this link.")
-	case o.link.Uploads >= MaxLinkUploads || o.link.UploadBytes >= MaxLinkUploadBytes:
-		return LinkedFile{}, tooManyUploads()
-	}
-	if u.ForAnswer {
+	case u.ForAnswer:
 		if err := s.acceptsUpload(ctx, &o, &u); err != nil {
 			return LinkedFile{}, err
 		}
 	}
-	u.Content = &limitedReader{from: u.Content, left: MaxLinkUploadBytes - o.link.UploadBytes, limit: MaxLinkUploadBytes - o.link.UploadBytes}
-	f, _, err := s.UploadFile(ctx, o.principal(nil), UploadFile{Name: u.Name, ContentType: u.ContentType, Content: u.Content})
-	if err != nil {
+	counted := &countedReader{ctx: ctx, service: s, link: o.link.No, from: u.Content}
+	if err := counted.begin(); err != nil {
 		return LinkedFile{}, err
 	}
-	// What is not counted has no text, so it becomes part of no answer, and is deleted like all that nothing uses.
-	err = s.update(ctx, func(tx *store.Tx) error {
-		err := tx.CountLinkUpload(o.link.No, f.Size, MaxLinkUploads, MaxLinkUploadBytes)
-		if errors.Is(err, store.ErrConflict) {
-			err = tooManyUploads()
-		}
-		return err
-	})
+	f, _, err := s.UploadFile(ctx, o.principal(nil), UploadFile{Name: u.Name, ContentType: u.ContentType, Content: counted})
+	if err == nil {
+		// What is not counted has no text, so it becomes part of no answer, and is deleted like all that nothing uses.
+		err = counted.count()
+	}
 	if err != nil {
 		return LinkedFile{}, err
 	}
@@ -255,6 +271,55 @@ func (s *Service) UploadByLink(ctx context.Context, secret string, u LinkUpload)
 		return LinkedFile{}, err
 	}
 	return found[0], nil
+}
+
+// countedReader counts a file against the bounds of its link while it is read, so that uploads at the same time keep
+// them together: at most countBytes of each are not counted yet. What was counted stays so when the upload fails.
+type countedReader struct {
+	ctx     context.Context
+	service *Service
+	link    int64
+	from    io.Reader
+	bytes   int64 // that are not counted yet
+}
+
+// countBytes is after how many bytes an upload is counted.
+const countBytes = 8 << 20
+
+// begin counts the file.
+func (c *countedReader) begin() error {
+	return c.add(func(tx *store.Tx) error { return tx.CountLinkUpload(c.link, MaxLinkUploads, MaxLinkUploadBytes) })
+}
+
+// count counts the bytes that were read.
+func (c *countedReader) count() error {
+	if c.bytes == 0 {
+		return nil
+	}
+	err := c.add(func(tx *store.Tx) error { return tx.CountLinkBytes(c.link, c.bytes, MaxLinkUploadBytes) })
+	if err == nil {
+		c.bytes = 0
+	}
+	return err
+}
+
+func (c *countedReader) add(count func(*store.Tx) error) error {
+	err := c.service.update(c.ctx, count)
+	if errors.Is(err, store.ErrConflict) {
+		return tooManyUploads()
+	}
+	return err
+}
+
+func (c *countedReader) Read(b []byte) (int, error) {
+	if c.bytes >= countBytes {
+		if err := c.count(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := c.from.Read(b)
+	c.bytes += int64(n)
+	return n, err
 }
 
 func tooManyUploads() error {
@@ -282,7 +347,8 @@ func (s *Service) acceptsUpload(ctx context.Context, o *openedLink, u *LinkUploa
 	return nil
 }
 
-// LinkedFiles finds uploads by their texts. What is no such text of this link, is too old or was deleted is left out.
+// LinkedFiles finds uploads by their texts, each once, and at most as many as a link may have. What is no such text of
+// this link, is too old or was deleted is left out.
 // Codes: task_link_not_found.
 func (s *Service) LinkedFiles(ctx context.Context, secret string, texts []string) (list []LinkedFile, err error) {
 	o, err := s.openLink(ctx, secret)
@@ -291,11 +357,7 @@ func (s *Service) LinkedFiles(ctx context.Context, secret string, texts []string
 	}
 	err = s.view(ctx, func(r *store.Reader) error {
 		list = nil
-		for _, text := range texts {
-			id, ok := s.uploadOf(&o, text)
-			if !ok {
-				continue
-			}
+		for id, text := range s.uploadsOf(&o, texts) {
 			row, err := r.FileByID(o.task.Account, o.task.Environment, id)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
@@ -308,6 +370,22 @@ func (s *Service) LinkedFiles(ctx context.Context, secret string, texts []string
 		return nil
 	})
 	return list, err
+}
+
+// uploadsOf reads the texts of uploads, each once and in their order.
+func (s *Service) uploadsOf(o *openedLink, texts []string) iter.Seq2[chargehand.FileID, string] {
+	return func(yield func(chargehand.FileID, string) bool) {
+		seen := map[chargehand.FileID]bool{}
+		for _, text := range texts {
+			id, ok := s.uploadOf(o, text)
+			if !ok || seen[id] {
+				continue
+			}
+			if seen[id] = true; len(seen) > MaxLinkUploads || !yield(id, text) {
+				return
+			}
+		}
+	}
 }
 
 // uploadOf reads the text of an upload.
@@ -351,7 +429,7 @@ func (q *AnswerByLink) body() (givenAnswer, error) {
 	return readAnswer(fields)
 }
 
-// AnswerTaskByLink answers a task as the addressee of a link. The same answer again changes nothing.
+// AnswerTaskByLink answers a task as the addressee of a link. The same answer by the same link again changes nothing.
 // Codes: task_link_not_found, not_assigned, excluded, claimed_by_other, invalid_body, answer_invalid, answer_conflict,
 // task_withdrawn, state_conflict (the link was revoked, has expired, or its addressee may not answer any more).
 func (s *Service) AnswerTaskByLink(ctx context.Context, q AnswerByLink) error {
@@ -375,20 +453,28 @@ func (s *Service) answerByLink(ctx context.Context, q *AnswerByLink, body givenA
 	}
 	switch o.state {
 	case LinkRevoked, LinkExpired, LinkRefused:
-		return stateConflict("The task cannot be answered by this link any more.")
-	case LinkTaken:
+		return linkEnded()
+	case LinkTaken: // the holder of a link does not learn by whom
 		return chargehand.NewError(chargehand.CodeClaimedByOther, "Another person works on the task.")
+	case LinkAnswered: // nor by whom, or what the answer was
+		return chargehand.NewError(chargehand.CodeAnswerConflict, "The task was answered in another way, at "+o.at.Format(time.RFC3339)+".")
 	}
 	p, _, err := s.linkAnswerer(ctx, &o, q)
 	if err != nil {
 		return err
 	}
 	return s.answerAs(ctx, p, o.task, &o.who, body, func(tx *store.Tx) error {
-		l, err := tx.TaskLinkByID(o.task.No, o.link.ID)
-		if err == nil && l.RevokedMs != 0 {
-			err = stateConflict("The link was revoked.")
+		again := openedLink{task: o.task} // as it was before the answer
+		if again.link, err = tx.TaskLinkByID(o.task.No, o.link.ID); err != nil {
+			return notFoundIs(err, noSuchLink)
 		}
-		return notFoundIs(err, noSuchLink)
+		if err := s.judgeLink(&tx.Reader, &again); err != nil {
+			return err
+		}
+		if again.state != LinkOpen {
+			return linkEnded()
+		}
+		return nil
 	})
 }
 
@@ -401,10 +487,8 @@ func (s *Service) linkAnswerer(ctx context.Context, o *openedLink, q *AnswerByLi
 	}
 	var files []chargehand.FileID
 	eachReference(request.Data, func(id chargehand.FileID) { files = append(files, id) })
-	for _, text := range q.Uploads {
-		if id, ok := s.uploadOf(o, text); ok {
-			files = append(files, id)
-		}
+	for id := range s.uploadsOf(o, q.Uploads) {
+		files = append(files, id)
 	}
 	return o.principal(files), request, nil
 }
@@ -418,7 +502,7 @@ func (s *Service) CheckAnswerByLink(ctx context.Context, q AnswerByLink) error {
 		return err
 	}
 	if o.state != LinkOpen && o.state != LinkTaken {
-		return stateConflict("The task cannot be answered by this link any more.")
+		return linkEnded()
 	}
 	p, request, err := s.linkAnswerer(ctx, &o, &q)
 	if err != nil {
@@ -433,4 +517,8 @@ func (s *Service) CheckAnswerByLink(ctx context.Context, q AnswerByLink) error {
 	}
 	_, _, err = s.checkAnswer(ctx, p, &request, body)
 	return err
+}
+
+func linkEnded() error {
+	return stateConflict("The task cannot be answered by this link any more.")
 }

@@ -181,7 +181,7 @@ func (s *Service) mayLink(tx *store.Tx, p *Principal, row *store.HumanTask, who 
 	case err != nil:
 		return err
 	case ended:
-		return chargehand.NewError(chargehand.CodeNotAssigned, "The user "+l.Email+" is disabled, and cannot answer.")
+		return chargehand.NewError(chargehand.CodeNotAssigned, "The user "+l.Email+" is disabled or was removed, and cannot answer.")
 	}
 	return addressee.mayAct(row)
 }
@@ -207,11 +207,12 @@ func (s *Service) assignedOrManages(r *store.Reader, p *Principal, row *store.Hu
 }
 
 // addressee is the responder of a link: the person that it was made for, behind whom its maker is. ended: the person
-// was a user and is one no more, or is disabled.
+// was a user and is one no more, or is disabled; or that is so of the maker, which knows the address, or the API key
+// that has made the link was revoked.
 func (s *Service) addressee(r *store.Reader, account int64, l *store.TaskLink) (who responder, ended bool, err error) {
 	who = responder{id: l.ID.String(), name: l.Name, via: human.Via{Kind: human.ViaLink, ID: l.ID.String(), MadeBy: l.MakerID}}
-	if who.behind, err = behindLink(r, l); err != nil || l.EmailKey == "" {
-		return who, false, err
+	if who.behind, ended, err = behindLink(r, account, l); err != nil || ended || l.EmailKey == "" {
+		return who, ended, err
 	}
 	who.person, who.id, who.email = true, l.EmailKey, l.EmailKey
 	row, err := r.PersonByEmail(l.EmailKey)
@@ -240,20 +241,31 @@ func (s *Service) addressee(r *store.Reader, account int64, l *store.TaskLink) (
 }
 
 // behindLink are the persons and API keys that may hold a link beside its addressee: its maker, and those behind that.
-func behindLink(r *store.Reader, l *store.TaskLink) ([]string, error) {
+// ended: the maker has lost the right to act at all, or too many are behind it to know them.
+func behindLink(r *store.Reader, account int64, l *store.TaskLink) (behind []string, ended bool, err error) {
 	switch {
 	case l.Maker == 0:
-		return nil, nil
+		return nil, false, nil
 	case l.Maker < 0:
-		row, err := r.PersonByNo(-l.Maker)
-		return []string{l.MakerID, row.EmailKey}, err
+		m, err := r.MemberByNo(account, -l.Maker)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, true, nil
+		}
+		return []string{l.MakerID, m.Person.EmailKey}, err == nil && !m.Counts(), err
 	}
-	key, err := r.KeyByNo(l.Maker)
+	key, err := r.KeyByNo(l.Maker) // never deleted
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, err
+		return nil, false, err
 	}
-	list, err := makers(r, key)
-	return append(list, l.MakerID), err
+	if key.RevokedMs != 0 {
+		return nil, true, nil
+	}
+	behind, err = makers(r, key)
+	var refused *chargehand.Error
+	if errors.As(err, &refused) {
+		return nil, true, nil
+	}
+	return append(behind, l.MakerID), false, err
 }
 
 func taskLinkNotFound() error {
@@ -311,12 +323,11 @@ func (s *Service) MailedTaskLink(tx *store.Tx, task *store.HumanTask, base, to, 
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err
 	}
-	resolved := *task
-	if err := s.resolveExcluded(&tx.Reader, &resolved); err != nil {
+	who, ended, err := s.addressee(&tx.Reader, task.Account, &l)
+	if err != nil || ended {
 		return "", err
 	}
-	who, ended, err := s.addressee(&tx.Reader, task.Account, &l)
-	if err != nil || ended || who.mayAct(&resolved) != nil {
+	if may, err := s.mayActBy(&tx.Reader, task, &who); err != nil || !may {
 		return "", err
 	}
 	if err := tx.InsertTaskLink(&l); err != nil {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -119,7 +120,9 @@ func TestAnswerByALink(t *testing.T) {
 			t.Errorf("states after the answer: %d, %d", fx.state(secret), fx.state(other))
 		}
 		err = fx.AnswerTaskByLink(t.Context(), AnswerByLink{Secret: other, Outcome: "done"})
-		wantCode(t, err, chargehand.CodeAnswerConflict)
+		if refused := wantCode(t, err, chargehand.CodeAnswerConflict); strings.Contains(refused.Detail, "Eve") {
+			t.Errorf("the holder of another link learns who has answered: %s", refused.Detail)
+		}
 		for _, bad := range []string{"", "x", strings.Repeat("a", 43), secret[:42], secret + "a", strings.ToUpper(secret)} {
 			_, err := fx.LinkedTask(t.Context(), bad, view)
 			wantCode(t, err, chargehand.CodeTaskLinkNotFound)
@@ -240,6 +243,90 @@ func TestLinksEnd(t *testing.T) {
 	})
 }
 
+// The maker of a link knows its address, so a link ends too when its maker may not act any more.
+func TestLinksEndWithTheirMaker(t *testing.T) {
+	onBoth(t, func(t *testing.T, fx *humanFixture) {
+		ada := fx.member("ada", store.Grant{Role: "operator"})
+		as := fx.session(fx.signIn(ada), chargehand.Live)
+		bot := fx.key("bot", "")
+		id := fx.open(map[string]any{"assignees": people([]any{"eve@example.org"}, nil, nil)})
+		byAda, byBot := fx.linked(as, id, email("eve@example.org")), fx.linked(bot, id, email("eve@example.org"))
+		change := func(fn func(tx *store.Tx) error) {
+			t.Helper()
+			if err := fx.rows.Update(t.Context(), fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(func(tx *store.Tx) error { return tx.SetMemberStatus(ada.No, store.Active, store.Disabled) })
+		if fx.state(byAda) != LinkRefused || fx.state(byBot) != LinkOpen {
+			t.Errorf("a maker was disabled: states %d, %d", fx.state(byAda), fx.state(byBot))
+		}
+		wantCode(t, fx.answerBy(byAda), chargehand.CodeStateConflict)
+		change(func(tx *store.Tx) error { return tx.SetMemberStatus(ada.No, store.Disabled, store.Active) })
+		if fx.state(byAda) != LinkOpen {
+			t.Errorf("the maker is active again: state %d", fx.state(byAda))
+		}
+		change(func(tx *store.Tx) error { return tx.DeleteMember(fx.account.No, ada.Person.No) })
+		wantCode(t, fx.answerBy(byAda), chargehand.CodeStateConflict)
+		change(func(tx *store.Tx) error { return tx.RevokeKey(bot.KeyNo, fx.nowMs()) })
+		if fx.state(byBot) != LinkRefused {
+			t.Errorf("the key that made it was revoked: state %d", fx.state(byBot))
+		}
+		wantCode(t, fx.answerBy(byBot), chargehand.CodeStateConflict)
+	})
+}
+
+// A key behind which are too many to know them answers nothing, and keeps no other from reading and answering.
+func TestTooManyMakers(t *testing.T) {
+	fx := newHumanFixture(t)
+	var bot *Principal
+	creator := ""
+	for range maxMakers + 2 {
+		bot = fx.key("bot", creator)
+		creator = bot.Key.String()
+	}
+	id := fx.open(map[string]any{"assignees": people([]any{"eve@example.org"}, nil, []any{creator})})
+	ada := fx.as("ada", "operator")
+	if shown, err := fx.GetHumanTask(t.Context(), ada, id); err != nil || shown.Refused != chargehand.CodeNotAssigned {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	if list, err := fx.ListHumanTasks(t.Context(), ada, ListHumanTasks{Limit: 10}); err != nil || len(list.Data) != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	free := fx.open(map[string]any{})
+	wantCode(t, fx.answer(bot, free, map[string]any{}), chargehand.CodeNotAssigned)
+	err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+		row, err := tx.HumanTaskByID(fx.account.No, chargehand.Live, id)
+		if err != nil {
+			return err
+		}
+		address, err := fx.MailedTaskLink(tx, &row, "https://example.com", "eve@example.org", "")
+		if address != "" {
+			t.Errorf("a link to %s", address)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// key is an API key that stands for no person, made by another or by the command line.
+func (fx *humanFixture) key(name, creator string) *Principal {
+	fx.t.Helper()
+	id := newID[chargehand.KeyID](fx.nowMs())
+	row := store.Key{
+		ID: id, Account: fx.account.No, Environment: chargehand.Live, Name: name, Scopes: "tasks:respond",
+		Hash: append([]byte(strings.Repeat("h", 16)), id[:]...), Creator: creator,
+	}
+	if err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error { row.No = 0; return tx.InsertKey(&row) }); err != nil {
+		fx.t.Fatal(err)
+	}
+	p := *fx.p
+	p.Key, p.KeyNo, p.Name = row.ID, row.No, name
+	return &p
+}
+
 // Four eyes are those of two persons: a link for oneself, for another address of one's own, a second key or a bot do
 // not get round that, whether the link is made for the second answer or for the first.
 func TestLinksAndFourEyes(t *testing.T) {
@@ -247,20 +334,12 @@ func TestLinksAndFourEyes(t *testing.T) {
 		ada, bob := fx.as("ada", "operator"), fx.as("bob", "operator")
 		personal := *ada // a personal key of ada
 		personal.Session, personal.SessionNo, personal.Key, personal.KeyNo = chargehand.SessionID{}, 0, newID[chargehand.KeyID](fx.nowMs()), 77
-		key := store.Key{
-			ID: newID[chargehand.KeyID](fx.nowMs()), Account: fx.account.No, Environment: chargehand.Live, Name: "bot of ada", Scopes: "tasks:respond",
-			Hash: []byte(strings.Repeat("h", 32)), Creator: ada.User.String(),
-		}
-		if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { key.No = 0; return tx.InsertKey(&key) }); err != nil {
-			t.Fatal(err)
-		}
-		bot := *fx.p
-		bot.Key, bot.KeyNo = key.ID, key.No
+		bot := *fx.key("bot of ada", ada.User.String())
 		weak := bot
 		weak.Scopes = ScopeTasksRead | ScopeTasksRespond | ScopeExecutionsRead
 		asAda, asBob, free := "ada@example.org", "bob@example.org", map[string]any{}
 		excludesAda := map[string]any{"assignees": people(nil, nil, []any{asAda})}
-		excludesKey := map[string]any{"assignees": people(nil, nil, []any{key.ID.String()})}
+		excludesKey := map[string]any{"assignees": people(nil, nil, []any{bot.Key.String()})}
 		ofBob := map[string]any{"assignees": people([]any{asBob}, nil, nil)}
 		for name, c := range map[string]struct {
 			who     *Principal
@@ -435,7 +514,7 @@ func TestUploadsByLinks(t *testing.T) {
 	if pdf.Name != "c.pdf" || pdf.Size != 7 {
 		t.Errorf("uploaded %+v", pdf)
 	}
-	found, err := fx.LinkedFiles(ctx, one, []string{pdf.Text, other.Text, pdf.Text + "x", pdf.ID.String(), "..", ""})
+	found, err := fx.LinkedFiles(ctx, one, []string{pdf.Text, pdf.Text, other.Text, pdf.Text + "x", pdf.ID.String(), "..", ""})
 	if err != nil || len(found) != 1 || found[0].ID != pdf.ID {
 		t.Errorf("found %+v, %v", found, err)
 	}
@@ -464,11 +543,44 @@ func TestUploadsByLinks(t *testing.T) {
 	wantRefusal(t, "another kind", answer(one, AnswerByLink{Files: []string{text.ID.String()}, Uploads: []string{text.Text}}), chargehand.CodeAnswerInvalid)
 	_, err = fx.UploadByLink(ctx, one, LinkUpload{Name: "notes.txt", ContentType: "text/plain", Content: strings.NewReader("x"), ForAnswer: true})
 	wantCode(t, err, chargehand.CodeAnswerInvalid)
-	for range MaxLinkUploads - 1 {
+	for range MaxLinkUploads - 2 {
 		upload(two, "more.pdf")
+	}
+	part, rest := io.Pipe() // one that takes long counts from its beginning
+	slow := make(chan error)
+	go func() {
+		_, err := fx.UploadByLink(ctx, two, LinkUpload{Name: "slow.pdf", Content: part})
+		slow <- err
+	}()
+	if _, err := io.WriteString(rest, "slow"); err != nil {
+		t.Fatal(err)
 	}
 	_, err = fx.UploadByLink(ctx, two, LinkUpload{Name: "more.pdf", Content: strings.NewReader("x")})
 	wantCode(t, err, chargehand.CodeStateConflict)
+	rest.Close()
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+	// Bytes count while they are read.
+	err = fx.rows.Update(ctx, func(tx *store.Tx) error {
+		row, err := tx.HumanTaskByID(fx.account.No, chargehand.Live, id)
+		if err != nil {
+			return err
+		}
+		links, err := tx.TaskLinks(row.No, 2)
+		if err != nil {
+			return err
+		}
+		return tx.CountLinkBytes(links[0].No, MaxLinkUploadBytes-countBytes-links[0].UploadBytes, MaxLinkUploadBytes)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endless := strings.NewReader(strings.Repeat("x", 3*countBytes))
+	_, err = fx.UploadByLink(ctx, one, LinkUpload{Name: "endless.pdf", Content: endless})
+	if wantCode(t, err, chargehand.CodeStateConflict); endless.Len() < countBytes/2 {
+		t.Errorf("only %d bytes were not read", endless.Len())
+	}
 	fx.pass(23 * time.Hour)
 	err = answer(one, AnswerByLink{Files: []string{pdf.ID.String()}, Uploads: []string{pdf.Text}, Data: map[string]any{"scan": pdf.Reference}})
 	if err != nil {

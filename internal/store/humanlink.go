@@ -50,11 +50,16 @@ func (t *Tx) RevokeTaskLink(no, revokedMs int64) error {
 	return t.change("revoke a link to a human task", `UPDATE human_link SET revoked_ms = ?2 WHERE no = ?1 AND revoked_ms = 0`, no, revokedMs)
 }
 
-// CountLinkUpload counts a file that was uploaded by a link, of which there may be that many with that many bytes in
-// all. ErrConflict: there would be more.
-func (t *Tx) CountLinkUpload(no, bytes, mostFiles, mostBytes int64) error {
-	return t.change("count an upload by a link", `UPDATE human_link SET uploads = uploads + 1, upload_bytes = upload_bytes + ?2
- WHERE no = ?1 AND uploads < ?3 AND upload_bytes + ?2 <= ?4`, no, bytes, mostFiles, mostBytes)
+// CountLinkUpload counts a file that is about to be uploaded by a link. ErrConflict: it has as many, or as many bytes.
+func (t *Tx) CountLinkUpload(no, mostFiles, mostBytes int64) error {
+	return t.change("count an upload by a link", `UPDATE human_link SET uploads = uploads + 1 WHERE no = ?1 AND uploads < ?2 AND upload_bytes < ?3`,
+		no, mostFiles, mostBytes)
+}
+
+// CountLinkBytes counts bytes that were uploaded by a link. ErrConflict: they would be too many.
+func (t *Tx) CountLinkBytes(no, bytes, mostBytes int64) error {
+	return t.change("count bytes uploaded by a link", `UPDATE human_link SET upload_bytes = upload_bytes + ?2 WHERE no = ?1 AND upload_bytes + ?2 <= ?3`,
+		no, bytes, mostBytes)
 }
 
 // KeepMailedLinks deletes the oldest links to a task that the server has mailed to an address, but for the newest

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -56,10 +57,14 @@ func taskLinks(f *fixture) {
 		}
 		return err
 	})
-	f.update(func(tx *store.Tx) error { return tx.CountLinkUpload(want[0].No, 70, 2, 100) })
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.CountLinkUpload(want[0].No, 31, 2, 100) })
-	f.update(func(tx *store.Tx) error { return tx.CountLinkUpload(want[0].No, 30, 2, 100) })
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.CountLinkUpload(want[0].No, 0, 2, 100) })
+	f.update(func(tx *store.Tx) error {
+		return errors.Join(tx.CountLinkUpload(want[0].No, 2, 100), tx.CountLinkBytes(want[0].No, 70, 100))
+	})
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.CountLinkBytes(want[0].No, 31, 100) })
+	f.update(func(tx *store.Tx) error { return tx.CountLinkUpload(want[0].No, 2, 100) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.CountLinkUpload(want[0].No, 2, 100) })
+	f.update(func(tx *store.Tx) error { return tx.CountLinkBytes(want[0].No, 30, 100) })
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.CountLinkUpload(want[0].No, 3, 100) })
 	taken := want[0]
 	taken.ID = chargehand.TaskLinkID(f.taskID())
 	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertTaskLink(&taken) })
