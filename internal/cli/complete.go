@@ -78,7 +78,7 @@ type completer func(ctx context.Context, api *client.Client, args []string) ([]s
 
 var completers = map[string]completer{
 	"WORKFLOW": completeWorkflows, "EXECUTION": completeExecutions, "BATCH": completeBatches, "OPERATION": completeOperations, "VERSION": completeVersions,
-	"SECRET": completeSecrets, "KEY": completeKeys, "USER": completeUsers, "GROUP": completeGroups, "GRANT": completeGrants, "TASK": completeTasks,
+	"SECRET": completeSecrets, "KEY": completeKeys, "USER": completeUsers, "GROUP": completeGroups, "GRANT": completeGrants, "TASK": completeTasks, "LINK": completeTaskLinks,
 }
 
 // localWords complete arguments without a server.

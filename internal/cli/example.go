@@ -71,6 +71,10 @@ var commandExamples = map[string]string{
 	"chargehand tasks answer": `  chargehand tasks answer 5065ba04 --outcome approve --comment 'as agreed'
   chargehand tasks answer 5065ba04 --outcome done --data '{"amount": 120}'
   chargehand tasks answer 5065ba04 --outcome done --data @answer.json --file scan.pdf`,
+	"chargehand tasks link": `  chargehand tasks link 5065ba04 --name 'Eve Example'
+  chargehand tasks link 5065ba04 --name Eve --email eve@example.com --expires 7d
+  chargehand tasks link 5065ba04 --name Eve -o json`,
+	"chargehand tasks unlink":  `  chargehand tasks unlink 5065ba04 9d3f61b7`,
 	"chargehand tasks comment": `  chargehand tasks comment 5065ba04 'asked the supplier'`,
 	"chargehand operations list": `  chargehand operations list
   chargehand operations list --watch`,

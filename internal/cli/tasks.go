@@ -15,8 +15,9 @@ var taskStatuses = []string{"open", "claimed", "answered", "withdrawn"}
 
 func newTasks(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("tasks", "List, show, claim, answer and comment human tasks",
-		c.tasksList(), c.tasksCount(), c.tasksShow(), c.tasksClaim(), c.tasksRelease(), c.tasksReassign(), c.tasksAnswer(), c.tasksComment())
+	return group("tasks", "List, show, claim, answer and comment human tasks, and make links to them",
+		c.tasksList(), c.tasksCount(), c.tasksShow(), c.tasksClaim(), c.tasksRelease(), c.tasksReassign(), c.tasksAnswer(), c.tasksComment(),
+		c.tasksLink(), c.tasksUnlink())
 }
 
 func (c *connection) tasksList() *cobra.Command {

@@ -23,8 +23,11 @@ func (c *connection) showTask(t *client.HumanTask) error {
 		{"batch", strings.TrimSpace(t.BatchID + " " + t.ItemID)}, {"environment", t.Environment},
 		{"created", exactly(&t.CreatedAt)}, {"ended", exactly(t.EndedAt)}, {"outcomes", outcomesText(t.Outcomes)}, {"files to give", uploadText(t.Upload)},
 	}
+	for i := range t.Links {
+		fields = append(fields, field{"link", c.linkText(&t.Links[i])})
+	}
 	if a := t.Answer; a != nil {
-		fields = append(fields, field{"answer", a.Outcome}, field{"answered by", firstOf(a.By.Name, a.By.ID)})
+		fields = append(fields, field{"answer", a.Outcome}, field{"answered by", answererText(&a.By)})
 		if !a.Used {
 			fields = append(fields, field{"used", "no: the execution has not continued with it"})
 		}
@@ -128,6 +131,18 @@ func fileText(reference json.RawMessage) string {
 		text += " (" + strings.Join(about, ", ") + ")"
 	}
 	return printable(text)
+}
+
+// answererText names who has answered, and whose link was used for it.
+func answererText(by *client.TaskAnswerer) string {
+	text := firstOf(by.Name, by.ID)
+	if by.Via.Kind == "link" {
+		text += " by a link"
+		if by.ID != by.Via.ID { // an e-mail address or a user
+			text = firstOf(by.Name, by.ID) + " (" + by.ID + ") by a link"
+		}
+	}
+	return text
 }
 
 func personText(p *client.TaskPerson) string {
