@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/reminder"
+	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -19,9 +20,15 @@ func (t *term) openReminder(registry prometheus.Registerer) {
 		return
 	}
 	t.reminder = reminder.New(reminder.Config{
-		Store: t.store, Mail: t.mail, Shared: t.cfg.Engine == installation.EngineTemporal, Log: t.log,
+		Store: t.store, Mail: t.mail, Link: t.mailedLink, Shared: t.cfg.Engine == installation.EngineTemporal, Log: t.log,
 	})
 	registry.MustRegister(&reminderRows{worker: t.reminder, store: t.store, mails: t.mail.On()})
+}
+
+// mailedLink is the address by which the addressee of a mail answers a task (reminder.Link).
+func (t *term) mailedLink(tx *store.Tx, task *store.HumanTask, to *reminder.Addressee) (string, time.Time, error) {
+	address, err := t.service.MailedTaskLink(tx, task, t.mail.BaseURL(), to.Email, to.Name)
+	return address, time.Now().Add(service.TaskLinkLife), err
 }
 
 // reminderRows shows what becomes of the times of human tasks, and of mails about them.
