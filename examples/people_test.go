@@ -34,16 +34,22 @@ func started(t *testing.T, s *servertest.Server, name, input string) string {
 // openTask waits for the open task of an execution with a title, and reads it.
 func openTask(t *testing.T, s *servertest.Server, execution, title string) map[string]any {
 	t.Helper()
+	return openTaskOf(t, s, execution, func(task map[string]any) bool { return task["title"] == title })
+}
+
+// openTaskOf waits for an open task of an execution, and reads it.
+func openTaskOf(t *testing.T, s *servertest.Server, execution string, is func(task map[string]any) bool) map[string]any {
+	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		list, _ := s.Do(t, http.MethodGet, "/human-tasks?execution_id="+execution, "").Object()["data"].([]any)
 		for _, item := range list {
-			if task := item.(map[string]any); task["title"] == title {
+			if task := item.(map[string]any); is(task) {
 				return s.Do(t, http.MethodGet, fmt.Sprintf("/human-tasks/%v", task["id"]), "").Object()
 			}
 		}
 		time.Sleep(5 * time.Millisecond) // a task has no other signal from outside
 	}
-	t.Fatalf("no task %q is open", title)
+	t.Fatal("no such task is open")
 	return nil
 }
 
