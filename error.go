@@ -110,6 +110,8 @@ const (
 	CodeDefinitionInvalid    Code = "definition_invalid"
 	CodeExpressionInvalid    Code = "expression_invalid"
 	CodeExpressionFailed     Code = "expression_failed"
+	CodeTestsInvalid         Code = "tests_invalid"
+	CodeTestsStopped         Code = "tests_stopped"
 	CodeTaskNotRetryable     Code = "task_not_retryable"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 

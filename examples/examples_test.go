@@ -214,6 +214,7 @@ func recorded(t *testing.T, server *servertest.Server) {
 			if err := cmd.Run(); err != nil || stderr.Len() > 0 || !strings.Contains(stdout.String(), "elapsed: P") {
 				t.Errorf("%v\n%s%s", err, stderr.String(), stdout.String())
 			}
+			replayed(t, server, e.Workflow, e.ID)
 			files, _ := filepath.Glob(filepath.Join(dir, "fixtures", "*"))
 			if made := strings.Contains(stdout.String(), "from: fixtures/"); made != (len(files) > 0) {
 				t.Errorf("the files are %q:\n%s", files, stdout.String())
@@ -222,6 +223,15 @@ func recorded(t *testing.T, server *servertest.Server) {
 	}
 	if len(written) < 6 {
 		t.Errorf("tests were written of %v", written)
+	}
+}
+
+// replayed replays an execution over the definition that it ran: each decision is the same, and so is what it came to.
+func replayed(t *testing.T, server *servertest.Server, workflow, id string) {
+	cmd := exec.Command(servertest.Binary(t), "test", "--replay", id, "--definition", strings.TrimPrefix(workflow, "examples/")+".yaml")
+	cmd.Env = append(os.Environ(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
+	if said, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(said), "compared") || strings.Count(string(said), "\n") != 1 {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
 

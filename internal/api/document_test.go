@@ -232,6 +232,7 @@ var samples = map[string][]request{
 	},
 	"validateWorkflow":   {{method: "POST", path: "/api/v1/workflows/validate", body: "a: b", header: map[string]string{"Content-Type": "text/yaml; charset=UTF-8"}}},
 	"evaluateExpression": {{method: "POST", path: "/api/v1/expressions/evaluate", body: `{"expression":"${ .n + $i }","input":{"n":1},"context":{},"variables":{"i":1}}`}},
+	"testWorkflow":       {{method: "POST", path: "/api/v1/workflows/test", body: `{"definition":"document: {}","tests":"tests: []","files":{"a.txt":"text"}}`}},
 	"getWorkflow":        {{path: pathW}, {path: pathW + "?include=outline"}},
 	"deleteWorkflow":     {{method: "DELETE", path: pathW}},
 	"listVersions":       {{path: pathW + "/versions?limit=1"}},

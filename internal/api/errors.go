@@ -160,6 +160,10 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The expression cannot be read. The entry in errors gives line and column within it."},
 	chargehand.CodeExpressionFailed: {http.StatusUnprocessableEntity, "The expression failed",
 		"The expression has no value for this input. The detail says why."},
+	chargehand.CodeTestsInvalid: {http.StatusUnprocessableEntity, "The tests are not valid",
+		"The tests of the workflow were refused, and none was run. The entries in errors give line and column of every problem in the text that the pointer names."},
+	chargehand.CodeTestsStopped: {http.StatusUnprocessableEntity, "The tests were stopped",
+		"The tests of one request may take 10 seconds and 384 MiB together. These took more, and gave no results. The detail says what was too much."},
 	chargehand.CodeTaskNotRetryable: {http.StatusUnprocessableEntity, "The retry cannot begin with this task",
 		"A retry can begin with a task of the definition's own list that the execution has begun, if the data that the task began with were kept. " +
 			"The entry in errors says what is wrong."},

@@ -238,6 +238,7 @@ func examples() map[reflect.Type]any {
 		appliedWorkflow{Workflow: workflow, Revision: 2, Warnings: []fieldError{warning}},
 		validation{Valid: true, Errors: []fieldError{}, Warnings: []fieldError{warning}},
 		evaluated{Value: json.RawMessage(`{"total":12.5}`)}, evaluateBody{Expression: "${ {total: ([.items[].price] | add)} }", Input: map[string]any{"items": []any{map[string]any{"price": 12.5}}}},
+		exampleTestedWorkflow(), testBody{Definition: exampleYAML, Tests: exampleTests},
 		versionPage{Data: []version{one}}, *exampleGraph(),
 		retriedExecution{CreatedExecution: retried, NewerVersion: "1.1.0", NewerRevision: 1},
 		executionPage{Data: []Execution{failed, withoutOutput(execution)}, Cursor: &next},

@@ -15,6 +15,8 @@ import (
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/testrun"
+	"github.com/chargehand/chargehand/internal/testserve"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -411,6 +413,13 @@ func (f *fake) Hold(ctx context.Context, _ *service.Principal) (context.Context,
 
 func (f *fake) Evaluate(context.Context, *service.Principal, value.Value) (value.Value, error) {
 	return or[value.Value](f, map[string]any{"n": 2})
+}
+
+func (f *fake) TestWorkflow(context.Context, *service.Principal, value.Value) (*testserve.Run, error) {
+	example := exampleTestedWorkflow()
+	return or(f, &testserve.Run{
+		Counts: testrun.Counts{Tests: 1, Failed: 1}, TookMs: 3, Tests: example.Results, Warnings: example.Warnings, Coverage: example.Coverage,
+	})
 }
 
 // followed sends one of each event, and ends.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,13 +17,23 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/activity/process"
+	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/api"
 	"github.com/chargehand/chargehand/internal/app"
 	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/testserve"
+	"github.com/chargehand/chargehand/internal/value"
 )
+
+// TestMain lets this program be the worker in which an installation runs tests of requests.
+func TestMain(m *testing.M) {
+	process.MaybeHelper(script.Worker(), testserve.Worker())
+	os.Exit(m.Run())
+}
 
 // installation is a whole server on a free port: service, SQLite and embedded engine.
 type installation struct {
@@ -165,6 +176,14 @@ func TestWholeInstallation(t *testing.T) {
 	}
 	do("evaluateExpression", "POST", "/api/v1/expressions/evaluate", `{"expression":"${ . + }"}`, 422)
 	do("evaluateExpression", "POST", "/api/v1/expressions/evaluate", `{"expression":"${ .a.b }","input":{"a":1}}`, 422)
+	tests := map[string]any{"definition": greeting, "tests": "tests: [{name: greets, input: {name: Ada}}]"}
+	if x := do("testWorkflow", "POST", "/api/v1/workflows/test", string(value.Marshal(tests)), 200); x.AnswerJSON["passed"] != json.Number("1") {
+		t.Errorf("tested: %s", x.AnswerBody)
+	}
+	tests["tests"] = "tests:\n  - {name: greets, inputs: {}}"
+	do("testWorkflow", "POST", "/api/v1/workflows/test", string(value.Marshal(tests)), 422)
+	tests["definition"] = "document: {}"
+	do("testWorkflow", "POST", "/api/v1/workflows/test", string(value.Marshal(tests)), 422)
 	do("getWorkflowGraph", "GET", w+"/graph", "", 200)
 	do("publishVersion", "POST", w+"/versions/1.0.0/publish", "", 200)
 

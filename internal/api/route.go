@@ -98,6 +98,7 @@ func endpoints() []endpoint {
 		versionEndpoints(),
 		graphEndpoints(),
 		evaluateEndpoints(),
+		workflowTestEndpoints(),
 		executionEndpoints(),
 		countEndpoints(),
 		timelineEndpoints(),

@@ -9,6 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/form"
 	"github.com/chargehand/chargehand/internal/graph"
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/testserve"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -53,6 +54,7 @@ type Service interface {
 	FollowBatch(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.BatchID, v service.View, send func([]service.StreamEvent) error) error
 	Follow(ctx context.Context, p *service.Principal, topics []service.Topic, v service.View, send func([]service.StreamEvent) error) error
 	Evaluate(ctx context.Context, p *service.Principal, body value.Value) (value.Value, error)
+	TestWorkflow(ctx context.Context, p *service.Principal, body value.Value) (*testserve.Run, error)
 	Hold(ctx context.Context, p *service.Principal) (held context.Context, release func())
 	Log(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q service.LogQuery) (*service.ExecutionLog, error)
 	Timeline(ctx context.Context, p *service.Principal, list service.ListTimeline) (*service.TimelinePage, error)

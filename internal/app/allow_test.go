@@ -8,10 +8,11 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/testserve"
 )
 
 func TestMain(m *testing.M) {
-	process.MaybeHelper(script.Worker())
+	process.MaybeHelper(script.Worker(), testserve.Worker())
 	os.Exit(m.Run())
 }
 

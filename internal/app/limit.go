@@ -25,6 +25,7 @@ import (
 	"github.com/chargehand/chargehand/internal/reminder"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/signin"
+	"github.com/chargehand/chargehand/internal/testserve"
 )
 
 // limits are the bounds that the service tells but others keep.
@@ -57,6 +58,10 @@ func (c Config) limits() []service.Limit {
 		{Name: "a2a_answer_bytes", Value: a2a.DefaultBytes, Description: "Answer to a call of A2A, all results of a stream together."},
 		{Name: "streams", Value: int64(c.Streams), Description: "Subscriptions of `call: asyncapi` open at once; more wait for a place.", Setting: "max-streams"},
 		{Name: "processes", Value: int64(c.Processes), Description: "Processes of steps at once: shell, Python, containers, MCP over stdio.", Setting: "max-processes"},
+		{Name: "test_seconds", Value: int64(testserve.HardTime / time.Second), Description: "Time of the tests of one request; those that have not ended 2 seconds before are stopped."},
+		{Name: "test_memory_bytes", Value: testserve.MemoryBytes, Description: "Memory for the tests of one request."},
+		{Name: "test_result_bytes", Value: testserve.MaxResultBytes, Description: "Values and timelines in the results of one request; more are left out."},
+		{Name: "test_requests", Value: service.MaxTestRequests, Description: "Requests with tests that wait or run, of one API key or person."},
 		{Name: "scripts", Value: int64(c.Scripts), Description: "Scripts in JavaScript at once.", Setting: "max-scripts"},
 		{Name: "script_seconds", Value: int64(c.ScriptTimeout / time.Second), Description: "Time of one script in JavaScript.", Setting: "script-timeout"},
 		{Name: "execution_log_bytes", Value: max(0, c.ExecutionLogBytes), Description: "Log of one execution; what follows is not kept. 0: executions have no log.", Setting: "execution-log-size"},

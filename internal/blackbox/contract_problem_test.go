@@ -24,7 +24,7 @@ var codes = map[int][]string{
 	413: {"payload_too_large"},
 	415: {"unsupported_media_type"},
 	412: {"revision_conflict"},
-	422: {"input_invalid", "answer_invalid", "items_empty", "too_many_items", "too_many_tasks", "item_ids_not_unique", "definition_invalid", "expression_invalid", "expression_failed", "idempotency_key_reused"},
+	422: {"input_invalid", "answer_invalid", "items_empty", "too_many_items", "too_many_tasks", "item_ids_not_unique", "definition_invalid", "expression_invalid", "expression_failed", "tests_invalid", "tests_stopped", "idempotency_key_reused"},
 	429: {"rate_limited", "queue_full"},
 	500: {"internal"},
 	503: {"unavailable"},

@@ -95,9 +95,50 @@ func testRecording(t *testing.T, s *server) {
 	if written.err != "" { // it says if the test does not pass
 		t.Errorf("%s\n%s", written.err, written.out)
 	}
+	testReplay(t, s, path, a.Body)
 	again := s.Do(t, "POST", path+"/retry", `{"from":"/do/7/last"}`)
 	wantStatus(t, again, 201)
 	retried := path[:strings.LastIndexByte(path, '/')+1] + text(again.Object()["execution_id"])
 	finish(t, s, retried)
 	wantProblem(t, s, s.Do(t, "GET", retried+"/recording", ""), 409, "recording_incomplete")
+}
+
+// testReplay: what an execution received replays over its own definition to the same on every engine, and says where a
+// new revision decides otherwise.
+func testReplay(t *testing.T, s *server, path string, recording []byte) {
+	id := path[strings.LastIndexByte(path, '/')+1:]
+	dir := t.TempDir()
+	was := write(t, dir, "was.yaml", definition("replayed", "1.0.0", recordedFlow))
+	kept := write(t, dir, "recording.json", string(recording))
+	for name, test := range map[string]struct {
+		from, to string
+		want     []string // of the output; none: it decides the same
+	}{
+		"nothing":                {},
+		"a renamed task":         {"- inner:", "- within:", nil},
+		"a changed condition":    {"- last:", "- last: {if: '${ .n != 5 }', wait: {milliseconds: 5}}\n- more:", []string{"now.yaml:25:3 more (/do/8/more)", "if false"}},
+		"a removed task":         {"- last: {wait: {milliseconds: 5}}\n", "", []string{"recorded:24:3 last (/do/7/last)", "now:      nothing"}},
+		"an added task":          {"- last:", "- more: {set: '${ . }'}\n- last:", []string{"recorded:24:3 last", "now.yaml:24:3 more"}},
+		"a changed call":         {"arguments: {n: '${ .n }'}}}\n    output: {as: '{n}'}", "arguments: {n: '${ .n + 1 }'}}}\n    output: {as: '{n}'}", []string{"now.yaml:7:3 shaped", "at /arguments/n", "- 1", "+ 2"}},
+		"fewer attempts":         {"retry: {delay: {milliseconds: 1}, limit: {attempt: {count: 1}}}, ", "", []string{"broken", "caught"}},
+		"an event of other type": {"type: org.example.recorded", "type: org.example.other", []string{"it waits for what did not come"}},
+	} {
+		changed := strings.Replace(definition("replayed", "1.0.1", recordedFlow), test.from, test.to, 1)
+		now := write(t, dir, "now.yaml", changed)
+		code := min(len(test.want), 1)
+		said := cli(t, s, code, "test", "--replay", id, "--definition", now)
+		for _, part := range test.want {
+			if !strings.Contains(said.out, part) {
+				t.Errorf("%s lacks %q:\n%s", name, part, said.out)
+			}
+		}
+		if code == 0 && !strings.Contains(said.out, "decisions compared") || said.err != "" {
+			t.Errorf("%s: %s%s", name, said.err, said.out)
+		}
+		// A file of the recording says the same.
+		file := cli(t, s, code, "test", "--replay", kept, "--definition", now, "--recorded-definition", was)
+		if strings.ReplaceAll(file.out, was, "recorded") != said.out {
+			t.Errorf("%s: from a file\n%s\nfrom the server\n%s", name, file.out, said.out)
+		}
+	}
 }

@@ -22,6 +22,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"POST", "/workflows", "workflows:write", "{}"},
 	{"POST", "/workflows/validate", "workflows:read", "{}"},
 	{"POST", "/expressions/evaluate", "workflows:write", `{"expression":"1"}`},
+	{"POST", "/workflows/test", "workflows:write", "{}"},
 	{"GET", "/workflows/W", "workflows:read", ""},
 	{"DELETE", "/workflows/W", "workflows:write", ""},
 	{"GET", "/workflows/W/versions", "workflows:read", ""},

@@ -18,7 +18,8 @@ var commandExamples = map[string]string{
 	"chargehand test": `  chargehand test
   chargehand test workflows/quarterly-report.test.yaml --watch
   chargehand test workflows --run 'approved|refused' --coverage
-  chargehand test --crash --order last -o json`,
+  chargehand test --crash --order last -o json
+  chargehand test --replay 5065ba04 --definition workflows/quarterly-report.yaml`,
 	"chargehand executions list": `  chargehand executions list
   chargehand executions list examples/hello --status error --created-after 1h
   chargehand executions list --batch 5065ba04 --all -o jsonl

@@ -10,10 +10,11 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/testserve"
 )
 
 func TestMain(m *testing.M) {
-	process.MaybeHelper(script.Worker())
+	process.MaybeHelper(script.Worker(), testserve.Worker())
 	testscript.Main(m, map[string]func(){
 		"chargehand": func() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})

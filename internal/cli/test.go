@@ -32,19 +32,25 @@ type testCommand struct {
 	reports  testReports
 	root     string
 	config   testrun.Config
+	replay   testReplay
 }
 
 // newTest runs tests of workflows without a server.
 func newTest(con console) *cobra.Command {
-	c := &testCommand{console: con}
+	c := &testCommand{console: con, replay: testReplay{connection: connection{console: con}}}
 	cmd := &cobra.Command{
 		Use: "test [PATH…]", Short: "Run tests of workflows; no server is needed",
 		Long: "Run the tests of workflow definitions: NAME.test.yaml beside NAME.yaml. PATH is a test file, a definition or a\n" +
 			"folder (default: this one, with all below it). A test plays the world around one execution by mocks, on a virtual\n" +
 			"clock: nothing reaches the network and no program is started, unless a mock says real and --real allows it.\n" +
-			"The exit code is 1 if a test fails or cannot be run to an end, and 2 if a file is wrong.",
+			"The exit code is 1 if a test fails or cannot be run to an end, and 2 if a file is wrong.\n\n" +
+			"With --replay, no test is run: what an execution that has ended received is given to the new revision in\n" +
+			"--definition, and the first decision that is another one is told. The exit code is 1 if there is one.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.paths = args
+			if c.replay.asked(cmd) {
+				return c.replay.run(cmd, args, c.output)
+			}
 			return c.run(cmd)
 		},
 	}
@@ -60,6 +66,7 @@ func newTest(con console) *cobra.Command {
 	f.StringSliceVar(&c.real, "real", nil, "what mocks with real may do: "+strings.Join(app.RealKinds, ", "))
 	f.StringVar(&c.root, "resource-root", "", "folder below which external resources are read, as of serve")
 	c.reports.flags(f)
+	c.replay.flags(cmd)
 	f.IntVarP(&c.config.Jobs, "jobs", "j", 0, "tests at a time (default: one for each processor)")
 	choiceVarP(f, &c.output, "output", "o", formatTable, "how to print", formatTable, formatJSON)
 	return cmd

@@ -10,12 +10,13 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/activity/script"
 	"github.com/chargehand/chargehand/internal/servertest"
+	"github.com/chargehand/chargehand/internal/testserve"
 )
 
 // TestMain lets this program be what the built one is for its own processes: the installation
 // inside the test runs scripts in it. It is an MCP server over stdio, too.
 func TestMain(m *testing.M) {
-	process.MaybeHelper(script.Worker())
+	process.MaybeHelper(script.Worker(), testserve.Worker())
 	if filepath.Base(os.Args[0]) == toolServer {
 		os.Exit(serveTools())
 	}

@@ -122,6 +122,7 @@ func (e *Execution) Machine() *machine.Machine { return e.m }
 // Rehearsal is a run of Config.
 type Rehearsal struct {
 	Config
+	ctx        context.Context
 	nowMs      int64
 	queue      queue
 	executions []*Execution
@@ -138,7 +139,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if c.MaxEvents == 0 {
 		c.MaxEvents = defaultMaxEvents
 	}
-	r := &Rehearsal{Config: c, nowMs: c.StartMs, bus: c.Before[:len(c.Before):len(c.Before)]}
+	r := &Rehearsal{Config: c, ctx: ctx, nowMs: c.StartMs, bus: c.Before[:len(c.Before):len(c.Before)]}
 	r.queue.last = c.Last
 	root := r.start(c.Plan, c.Identity, nil, 0, c.Input)
 	for !root.m.Done() && !r.stopped && r.err == nil {
@@ -238,6 +239,9 @@ func (r *Rehearsal) Hanging() (n int) {
 	return n
 }
 
+// Published are the events that the executions have published so far.
+func (r *Rehearsal) Published() []value.Value { return r.published }
+
 // Publish stores an event now.
 func (r *Rehearsal) Publish(envelope value.Value) { r.bus = append(r.bus, envelope) }
 
@@ -294,6 +298,9 @@ func (r *Rehearsal) apply(e *Execution, ev machine.Event) {
 	}
 	if r.events++; r.events > r.MaxEvents {
 		r.err = fmt.Errorf("%w: %d events have happened", ErrEndless, r.MaxEvents)
+		return
+	}
+	if r.err = r.ctx.Err(); r.err != nil { // executions that start others come back to the loop of Run late
 		return
 	}
 	if err := r.restore(e); err != nil {

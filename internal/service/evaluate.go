@@ -3,83 +3,17 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
-	"sync"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/expr"
-	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-const (
-	// maxEvaluations is how many expressions of requests are evaluated at once, maxEvaluationsOf of an account in one
-	// environment. Each may compute for seconds (T76).
-	maxEvaluations   = 2
-	maxEvaluationsOf = 1
-	// maxEvaluationsWaiting is how many of a person or key wait or compute.
-	maxEvaluationsWaiting = 20
-)
-
-// evaluations shares the permits to evaluate: first among environments and accounts, then among the persons and keys of
-// an account, of which each has one request at a time in the line of the account.
-type evaluations struct {
-	actors, accounts *fair.Gate
-	mu               sync.Mutex
-	open             map[int64]int // requests by actor
-}
-
-func newEvaluations() *evaluations {
-	return &evaluations{
-		actors:   fair.NewGate(fair.Limits{Permits: math.MaxInt, PerWorkflow: 1}),
-		accounts: fair.NewGate(fair.Limits{Permits: maxEvaluations, PerWorkflow: maxEvaluationsOf}),
-		open:     map[int64]int{},
-	}
-}
-
-// enter waits for a permit, which leave gives back. Codes: rate_limited.
-func (e *evaluations) enter(ctx context.Context, p *Principal) (leave func(), err error) {
-	actor := p.actor()
-	if err := e.count(actor); err != nil {
-		return nil, err
-	}
-	own, share := fair.Owner{Environment: p.Environment, Workflow: actor}, fair.Owner{Environment: p.Environment, Workflow: p.AccountNo}
-	if err := e.actors.Enter(ctx, own); err != nil {
-		e.discount(actor)
-		return nil, err
-	}
-	back := func() {
-		e.actors.Leave(own)
-		e.discount(actor)
-	}
-	if err := e.accounts.Enter(ctx, share); err != nil {
-		back()
-		return nil, err
-	}
-	return func() { e.accounts.Leave(share); back() }, nil
-}
-
-func (e *evaluations) count(actor int64) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.open[actor] >= maxEvaluationsWaiting {
-		return &chargehand.Error{
-			Code: chargehand.CodeRateLimited, RetryAfter: 1,
-			Detail: fmt.Sprintf("The API key or person waits for the values of %d expressions, which is the limit. Wait for the answers.", maxEvaluationsWaiting),
-		}
-	}
-	e.open[actor]++
-	return nil
-}
-
-func (e *evaluations) discount(actor int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.open[actor]--; e.open[actor] == 0 {
-		delete(e.open, actor)
-	}
+// The bounds of evaluations. Each may compute for seconds (T76).
+var evaluationBounds = computationBounds{
+	permits: 2, perAccount: 1, waiting: 20,
+	tooMany: "The API key or person waits for the values of %d expressions, which is the limit. Wait for the answers.",
 }
 
 // Evaluate evaluates the expression of a request: an object with `expression`, with or without ${ }, and `input`,

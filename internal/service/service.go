@@ -16,6 +16,7 @@ import (
 	"github.com/chargehand/chargehand/internal/schedule"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/testserve"
 )
 
 // Config is what a Service is made of. Store, Engine, Plans, Blobs, the two keys and Sealer are
@@ -55,6 +56,9 @@ type Config struct {
 	UnreadEvents string
 	// Logs writes the logs of executions in this process; nil: none does.
 	Logs *runlog.Writer
+	// RunTests runs the tests of requests; default: testserve.Tests.
+	RunTests RunTests
+	Version  string // of this program, which tests see as $runtime.version
 	// Shared tells that other processes serve the same database. Then what one of them did to
 	// a workflow counts at once in this one, for a query more per request, and they sweep one
 	// at a time.
@@ -99,8 +103,11 @@ type Service struct {
 	running     runningKeys
 	schedules   *schedule.Scheduler
 	holds       holds
-	cursors     cipher.Block // of cursors that tell nothing
-	evaluations *evaluations // of expressions of requests
+	cursors     cipher.Block  // of cursors that tell nothing
+	evaluations *computations // of expressions of requests
+	tests       *computations // of tests of requests
+	runTests    RunTests
+	program     string // version of this program
 	live        live
 	operations  operations
 }
@@ -128,7 +135,11 @@ func New(c Config) *Service {
 	}
 	s.live.init(s)
 	s.operations.init()
-	s.cursors, s.evaluations = newCursors(s.pepper), newEvaluations()
+	s.cursors, s.evaluations = newCursors(s.pepper), newComputations(evaluationBounds)
+	s.tests, s.runTests, s.program = newComputations(testBounds), c.RunTests, c.Version
+	if s.runTests == nil {
+		s.runTests = testserve.Tests
+	}
 	s.schedules = schedule.New(schedule.Config{
 		Store: c.Store, Plans: c.Plans, Blobs: eventContents{s}, Starter: s, Zone: c.Zone, Unread: c.UnreadEvents,
 		Shared: c.Shared, Now: c.Now, Log: c.Log,

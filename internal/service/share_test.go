@@ -25,7 +25,7 @@ func (fx *fixture) asKey(key, account int64) *Principal {
 // and what waits is bounded.
 func TestEvaluationsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEvaluations()
+		e := newComputations(evaluationBounds)
 		busy, colleague, stranger := &Principal{AccountNo: 1, KeyNo: 1}, &Principal{AccountNo: 1, KeyNo: 2}, &Principal{AccountNo: 2, KeyNo: 3}
 		leave, err := e.enter(t.Context(), busy)
 		if err != nil {
@@ -44,7 +44,7 @@ func TestEvaluationsAreShared(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		for range maxEvaluationsWaiting - 1 {
+		for range evaluationBounds.waiting - 1 {
 			wait("busy", busy)
 		}
 		_, err = e.enter(t.Context(), busy)
@@ -57,7 +57,7 @@ func TestEvaluationsAreShared(t *testing.T) {
 		atOnce()
 		leave()
 		synctest.Wait()
-		if len(order) != maxEvaluationsWaiting || order[0] != "colleague" {
+		if len(order) != evaluationBounds.waiting || order[0] != "colleague" {
 			t.Errorf("evaluated in the order %v", order)
 		}
 		if len(e.open) != 0 {

@@ -233,9 +233,17 @@ func (t *testCase) broken(o *outcome) {
 		known = &Error{Code: CodeEndless, At: t.file.At, Detail: fmt.Sprintf(
 			"The execution does not end: %d events have happened in %s. Let a mock end it, or cancel it by a step of `script`.", o.Result.Events, Span(o.EndMs-o.startMs))}
 	default:
-		known = &Error{Code: CodeStopped, At: t.file.At, Detail: "The test was stopped: " + o.err.Error() + "."}
+		known = &Error{Code: CodeStopped, At: t.file.At, Detail: "The test was stopped: " + stopReason(o.ctx, o.err).Error() + "."}
 	}
 	t.result.Error = known
+}
+
+// stopReason is why a test was stopped: the cause of the context, if it has ended.
+func stopReason(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		return cause
+	}
+	return err
 }
 
 // unused tells of mocks and steps of the test that were not used.

@@ -32,6 +32,12 @@ type WorkerLimits struct {
 
 // StartWorker starts our binary as the worker of that name. MaybeHelper must know it.
 func (c *Confiner) StartWorker(name string, limits WorkerLimits) (*Worker, error) {
+	return StartWorker(name, limits)
+}
+
+// StartWorker is the same without a Confiner, of which a worker needs nothing.
+func StartWorker(name string, limits WorkerLimits) (*Worker, error) {
+	mustNotBeHelper()
 	memory := cmp.Or(limits.MemoryBytes, DefaultMemoryBytes)
 	stack := cmp.Or(limits.StackBytes, memory/4)
 	w := &Worker{cmd: helperCommand(name, strconv.FormatInt(memory, 10), strconv.FormatInt(stack, 10))}

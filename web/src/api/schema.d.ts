@@ -128,6 +128,22 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/workflows/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["testWorkflow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workflows/{workflowId}/executions": {
         parameters: {
             query?: never;
@@ -1978,6 +1994,15 @@ export type components = {
             data: components["schemas"]["Batch"][];
             cursor: string | null;
         };
+        BrokenTest: {
+            code: string;
+            /** Format: int64 */
+            line: number;
+            /** Format: int64 */
+            column: number;
+            detail: string;
+            stub?: string;
+        };
         BulkAnswerBody: {
             ids?: string[];
             filter?: components["schemas"]["TaskSelection"];
@@ -2023,6 +2048,27 @@ export type components = {
             data_base64?: string;
         } & {
             [key: string]: unknown;
+        };
+        CoveredBranch: {
+            name: string;
+            /** Format: int64 */
+            line: number;
+            /** Format: int64 */
+            hits: number;
+        };
+        CoveredDefinition: {
+            file: string;
+            workflow: string;
+            tasks: components["schemas"]["CoveredTask"][];
+        };
+        CoveredTask: {
+            task: string;
+            reference: string;
+            /** Format: int64 */
+            line: number;
+            /** Format: int64 */
+            hits: number;
+            branches: components["schemas"]["CoveredBranch"][];
         };
         CreateBatchBody: {
             items: {
@@ -3354,6 +3400,96 @@ export type components = {
             until?: string;
             filter?: components["schemas"]["EventFilter"];
         };
+        TestBody: {
+            definition: string;
+            tests: string;
+            files?: {
+                [key: string]: string;
+            };
+        };
+        TestCoverage: {
+            /** Format: int64 */
+            tasks: number;
+            /** Format: int64 */
+            tasks_run: number;
+            /** Format: int64 */
+            branches: number;
+            /** Format: int64 */
+            branches_run: number;
+            /** Format: double */
+            percent: number;
+            definitions: components["schemas"]["CoveredDefinition"][];
+        };
+        TestFailure: {
+            expectation: string;
+            /** Format: int64 */
+            line: number;
+            /** Format: int64 */
+            column: number;
+            want?: unknown;
+            got?: unknown;
+            note?: string;
+        };
+        TestProblem: {
+            file: string;
+            /** Format: int64 */
+            line: number;
+            /** Format: int64 */
+            column: number;
+            code: string;
+            detail: string;
+        };
+        TestResult: {
+            name: string;
+            /** Format: int64 */
+            line: number;
+            /** @enum {string} */
+            status: "passed" | "failed" | "error" | "skipped";
+            reason?: string;
+            phase?: string;
+            output?: unknown;
+            error?: unknown;
+            /** Format: int64 */
+            elapsed_ms: number;
+            /** Format: int64 */
+            duration_ms: number;
+            failures: components["schemas"]["TestFailure"][];
+            broken?: components["schemas"]["BrokenTest"];
+            warnings: components["schemas"]["TestProblem"][];
+            timeline: components["schemas"]["TestedTask"][];
+        };
+        TestedTask: {
+            task: string;
+            reference: string;
+            /** Format: int64 */
+            attempt: number;
+            phase: string;
+            /** Format: int64 */
+            started_ms: number;
+            /** Format: int64 */
+            ended_ms: number | null;
+            error?: string;
+        };
+        TestedWorkflow: {
+            /** Format: int64 */
+            tests: number;
+            /** Format: int64 */
+            passed: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            broken: number;
+            /** Format: int64 */
+            skipped: number;
+            only: boolean;
+            /** Format: int64 */
+            duration_ms: number;
+            results: components["schemas"]["TestResult"][];
+            warnings: components["schemas"]["TestProblem"][];
+            coverage: components["schemas"]["TestCoverage"];
+            snapshots?: string;
+            cut: boolean;
+        };
         TimelineEntry: {
             /** Format: int64 */
             seq: number;
@@ -3791,6 +3927,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Evaluated"];
+                };
+            };
+        };
+    };
+    testWorkflow: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedWorkflow"];
                 };
             };
         };
