@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -122,8 +123,15 @@ func (c *call) shownPath() string {
 	if node := c.match.node; node != nil && slices.ContainsFunc(node.routes, func(rt *route) bool { return rt.signed }) {
 		return node.routes[0].path
 	}
-	return cut(c.r.URL.EscapedPath(), maxInstance)
+	path := cut(c.r.URL.EscapedPath(), maxInstance)
+	if c.match.node == nil { // it may be the address of a link that was mangled on its way
+		path = secretShape.ReplaceAllString(path, "{token}")
+	}
+	return path
 }
+
+// secretShape is what the secrets of links look like.
+var secretShape = regexp.MustCompile(`\b[A-Za-z0-9_-]{42,}`)
 
 // linkedPath stands for every path that may be the address of a link to a human task.
 const linkedPath = service.TaskLinkPath + "{token}"

@@ -88,6 +88,13 @@ func TestSecretsOfTaskLinksAreKept(t *testing.T) {
 			out.Take()
 		}
 	}
+	for _, path := range []string{"/T/" + secret, "/t;/" + secret, "/./t/" + secret, "/api/v1/t/" + secret, "/x/-" + secret + "="} {
+		serve(s, taskRequest("GET", path, ""))
+		if lines := out.String(); !strings.Contains(lines, "{token}") || strings.Contains(lines, secret) {
+			t.Errorf("%s is logged as %s", path, lines)
+		}
+		out.Take()
+	}
 }
 
 // TestRefusalsAreLogged: also the request_id of what net/http refused is in the log.
