@@ -6,6 +6,7 @@ import { expect, test } from "./harness.ts";
 import { sideways, space } from "./inspect.ts";
 import { Admin, someone, type Person } from "./people.ts";
 import { ask, asking } from "./tasks.ts";
+import { passTimeUntil, soon } from "./time.ts";
 import { apply, run } from "./workflows.ts";
 
 /** What the pages show, made once for each worker. */
@@ -150,16 +151,6 @@ test("the table has every route", () => {
 
 /** What a page asks the API, without who is signed in, which the frame needs. */
 const questions = /^GET \/api\/v1\/(?!me$)/;
-
-/** Lets the time of the page pass until something is seen: nothing here waits for as long as a person would. */
-async function passTimeUntil(page: Page, seen: () => Promise<void>): Promise<void> {
-  await expect(async () => {
-    await page.clock.runFor(2000);
-    await seen();
-  }).toPass({ intervals: [50], timeout: 30_000 });
-}
-
-const soon = { timeout: 250 };
 
 /** Hides the page as another tab does that is in front of it, or shows it again. */
 const see = (page: Page, seen: boolean) =>

@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
+import { scrollUntil, soon } from "../time.ts";
 import { apply, run } from "../workflows.ts";
 
 const greets = [{ greet: { set: { greeting: "${ .name }" } } }];
@@ -27,10 +28,7 @@ test("a list of hundreds has few rows in the page, and is as it was after going 
   await page.getByRole("button", { name: "Count", exact: true }).click();
   await expect(page.getByText("180 executions")).toBeVisible();
   // The next pages come as they are scrolled to.
-  await expect(async () => {
-    await page.mouse.wheel(0, 4000);
-    await expect(page.getByText("These are all.")).toBeInViewport({ timeout: 500 });
-  }).toPass();
+  await scrollUntil(page, () => expect(page.getByText("These are all.")).toBeInViewport(soon));
   await expect(list(page)).toHaveAttribute("aria-rowcount", "181");
   expect(await rows(page).count()).toBeLessThanOrEqual(60);
   await page.mouse.wheel(0, -1500);

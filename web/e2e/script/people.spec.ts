@@ -2,6 +2,7 @@ import type { BrowserContext } from "@playwright/test";
 import { Authenticator } from "../authenticator.ts";
 import { expect, test } from "../harness.ts";
 import { address, Admin, someone } from "../people.ts";
+import { scrollUntil, soon } from "../time.ts";
 import { apply, run } from "../workflows.ts";
 
 const greet = [{ greet: { set: { hello: "world" } } }];
@@ -346,13 +347,11 @@ test("users are found by a text and a status, and of many only those that are se
   const table = page.getByRole("table", { name: "Users" });
   await expect(table).toHaveAttribute("aria-rowcount", "101");
   await inspect("users");
-  await hand.press("Load more");
-  await expect(table).toHaveAttribute("aria-rowcount", "201");
-  await page.getByRole("button", { name: "Load more" }).press("Enter");
+  // The next pages come as they are scrolled to.
+  await scrollUntil(page, () => expect(page.getByText("These are all.")).toBeInViewport(soon));
   await expect(table).toHaveAttribute("aria-rowcount", "231");
-  await page.evaluate(() => scrollTo({ top: document.documentElement.scrollHeight }));
   await expect(page.getByText(`${mark}329@example.com`)).toBeInViewport();
-  expect(await table.locator("[data-row]").count()).toBeLessThan(60);
+  expect(await table.locator("[data-row]").count()).toBeLessThanOrEqual(60);
   await page.getByRole("link", { name: "Crowd 329" }).press("Enter");
   await expect(page.getByText("The invitation can be accepted until")).toBeVisible();
   await page.goBack();

@@ -44,6 +44,7 @@ export const de = {
     apply: "Anwenden",
     clear: "Filter löschen",
     end: "Das sind alle.",
+    stale: (at: string, why: string) => `Die Liste ist, wie sie um ${at} war. ${why}`,
     example: "Dieser Befehl startet eines der Beispiele:",
     id: "ID",
     actions: "Aktionen",

@@ -44,6 +44,7 @@ export const en = {
     apply: "Apply",
     clear: "Clear the filters",
     end: "These are all.",
+    stale: (at: string, why: string) => `The list is as it was at ${at}. ${why}`,
     example: "This command starts one of the examples:",
     id: "Id",
     actions: "Actions",

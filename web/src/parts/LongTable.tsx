@@ -1,12 +1,27 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
+import { Fragment, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { rowHeight } from "./density.ts";
+import { useFocusAgain } from "./rows.ts";
 
-/** Up to so many rows are all in the page: searching in the page and moving among them work as everywhere. */
-const few = 100;
+/** Up to so many rows are all in the page: searching in it works as everywhere. */
+const few = 40;
+
+export interface Column {
+  title: string;
+  className?: string;
+  /** Its share of the table, in which no cell is wider then. All columns have one, or none. */
+  width?: string | undefined;
+  /** Only who cannot see the table is told its title. */
+  unseen?: boolean;
+}
+
+/** A column that has its title alone. */
+export const titled = (title: string): Column => ({ title });
 
 /**
- * A table of which, when it is long, only the rows that are seen are in the page. Rows may be of different heights, and
- * an item may have several. The page scrolls, not the table.
+ * The table of a list. When it is long, only the rows in sight are in the page, however many there are, and the one that
+ * has the focus. Rows may be of different heights, and an item may have several. The window scrolls, not the table: what
+ * is not in the page is an empty row of the same height.
  */
 export function LongTable<T extends { id: string }>({
   name,
@@ -14,74 +29,119 @@ export function LongTable<T extends { id: string }>({
   columns,
   rows,
   renderRow,
+  atEnd,
 }: {
   name: string;
   className?: string;
-  columns: readonly string[];
+  columns: readonly Column[];
   rows: readonly T[];
-  /** The rows of an item, of which the first has this index in the table. */
+  /** The rows of an item, of which the first has this index in the table (aria-rowindex). */
   renderRow: (item: T, index: number) => ReactNode;
+  /** Called when the last row comes into sight, for each length once. */
+  atEnd?: () => void;
 }) {
+  useFocusAgain();
   const table = useRef<HTMLTableElement>(null);
-  const [top, setTop] = useState(0);
-  useLayoutEffect(() => {
-    const place = () => setTop((table.current?.tHead?.getBoundingClientRect().bottom ?? 0) + scrollY);
-    place();
-    const watcher = new ResizeObserver(place);
-    watcher.observe(document.body);
-    return () => watcher.disconnect();
-  }, []);
+  const top = useTop(table);
   const long = rows.length > few;
   // Nothing that it returns is kept.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => 40,
+    estimateSize: () => rowHeight() + 1, // with the line below it
     getItemKey: (index) => rows[index]?.id ?? index,
-    overscan: 10,
+    overscan: 8,
     scrollMargin: top,
     enabled: long,
+    rangeExtractor(range) {
+      const seen = defaultRangeExtractor(range);
+      const held = Number(table.current?.querySelector<HTMLElement>("[data-index]:focus-within")?.dataset["index"]);
+      return held < rows.length && !seen.includes(held) ? [...seen, held].toSorted((a, b) => a - b) : seen;
+    },
   });
   const seen = virtual.getVirtualItems();
-  const shown = long ? seen.map((each) => each.index) : rows.map((_, index) => index);
+  const last = !long || seen.some(({ index }) => index === rows.length - 1);
+  useEffect(() => {
+    if (last) {
+      atEnd?.();
+    }
+    // Once for each time that it comes into sight, and for each length.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [last, rows.length]);
+  const shown = long
+    ? seen.map(({ index, start }, at) => ({ index, space: start - (seen[at - 1]?.end ?? top) }))
+    : rows.map((_, index) => ({ index, space: 0 }));
+  const rest = long ? top + virtual.getTotalSize() - (seen.at(-1)?.end ?? top) : 0;
+  const wide = columns.some((column) => column.width !== undefined);
   return (
-    <table ref={table} className={`list ${className}`} aria-label={name} aria-rowcount={rows.length + 1}>
+    <table
+      ref={table}
+      className={`list ${wide ? "fixed" : ""} ${className}`}
+      aria-label={name}
+      aria-rowcount={rows.length + 1}
+    >
       <thead>
         <tr aria-rowindex={1}>
           {columns.map((column) => (
-            <th key={column} scope="col">
-              {column}
-            </th>
+            <Title key={column.title} column={column} />
           ))}
         </tr>
       </thead>
-      {long && <Gap height={(seen[0]?.start ?? top) - top} columns={columns.length} />}
-      {shown.map((index) => {
+      {shown.map(({ index, space }) => {
         const item = rows[index];
         return (
           item !== undefined && (
-            <tbody key={item.id} ref={long ? virtual.measureElement : null} data-index={index}>
-              {renderRow(item, index + 2)}
-            </tbody>
+            <Fragment key={item.id}>
+              {space > 0 && <Space height={space} columns={columns.length} />}
+              <tbody ref={long ? virtual.measureElement : null} data-index={index}>
+                {renderRow(item, index + 2)}
+              </tbody>
+            </Fragment>
           )
         );
       })}
-      {long && <Gap height={virtual.getTotalSize() - ((seen.at(-1)?.end ?? top) - top)} columns={columns.length} />}
+      {rest > 0 && <Space height={rest} columns={columns.length} />}
     </table>
   );
 }
 
-/** A row as high as those that are not seen. */
-function Gap({ height, columns }: { height: number; columns: number }) {
-  if (height <= 0) {
-    return null;
-  }
+/** Where the rows begin in the page. It may be moved by anything above them, with a rendering of the table or without. */
+function useTop(table: { current: HTMLTableElement | null }): number {
+  const [top, setTop] = useState(0);
+  const look = useRef(() => {
+    const now = Math.round((table.current?.tHead?.getBoundingClientRect().bottom ?? 0) + scrollY);
+    setTop((old) => (Math.abs(old - now) > 1 ? now : old));
+  });
+  // oxlint-disable-next-line react/exhaustive-deps
+  useLayoutEffect(() => look.current());
+  useEffect(() => {
+    const watcher = new ResizeObserver(() => look.current());
+    watcher.observe(document.body);
+    return () => watcher.disconnect();
+  }, []);
+  return top;
+}
+
+function Title({ column: { title, className, width, unseen = false } }: { column: Column }) {
+  const style = width === undefined ? undefined : { width };
+  return unseen ? (
+    <td className={className} style={style}>
+      <span className="unseen">{title}</span>
+    </td>
+  ) : (
+    <th scope="col" className={className} style={style}>
+      {title}
+    </th>
+  );
+}
+
+/** A row as high as those that are not in the page. */
+function Space({ height, columns }: { height: number; columns: number }) {
   return (
-    <tbody className="gap" aria-hidden>
-      <tr>
-        <td colSpan={columns} style={{ height }}>
-          {""}
-        </td>
+    <tbody aria-hidden>
+      <tr className="space" style={{ height }}>
+        {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label */}
+        <td colSpan={columns} />
       </tr>
     </tbody>
   );

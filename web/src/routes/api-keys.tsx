@@ -13,6 +13,7 @@ import { Made } from "../parts/keys/Made.tsx";
 import { NewKey } from "../parts/keys/NewKey.tsx";
 import { Rotate } from "../parts/keys/Rotate.tsx";
 import { endsSoon, KeyTable } from "../parts/keys/Table.tsx";
+import { List, useSection } from "../parts/List.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
@@ -89,34 +90,22 @@ function OwnKeys({ open }: { open: Act }) {
 
 function AccountKeys({ open }: { open: Act }) {
   const texts = apiKeysTexts();
-  const keys = useInfiniteQuery(accountKeysQuestion());
-  const list = keys.data?.pages.flatMap((page) => page.data);
+  const asked = useInfiniteQuery(accountKeysQuestion());
+  const listing = useSection<ApiKey>(asked, accountKeysQuestion().queryKey);
   return (
     <section>
       <h2>{texts.account}</h2>
       <p className="lead">{texts.accountAbout}</p>
-      {keys.error && <Failure error={keys.error} retry={() => void keys.refetch()} />}
-      {keys.isLoading && <Waiting />}
-      {list?.length === 0 && <Empty text={texts.accountEmpty} />}
-      {list && list.length > 0 && (
-        <>
-          <EndSoon keys={list} />
-          <KeyTable
-            label={texts.account}
-            keys={list}
-            mayRotate={(key) => key.user_id === undefined}
-            rotate={(key) => open({ what: "rotate", key })}
-            revoke={(key) => open({ what: "revoke", key, own: false })}
-          />
-        </>
-      )}
-      {keys.hasNextPage && (
-        <div className="below">
-          <Button variant="default" loading={keys.isFetchingNextPage} onClick={() => void keys.fetchNextPage()}>
-            {t().more}
-          </Button>
-        </div>
-      )}
+      <List listing={listing} nothing={<Empty text={texts.accountEmpty} />}>
+        <EndSoon keys={listing.rows} />
+        <KeyTable
+          label={texts.account}
+          keys={listing.rows}
+          mayRotate={(key) => key.user_id === undefined}
+          rotate={(key) => open({ what: "rotate", key })}
+          revoke={(key) => open({ what: "revoke", key, own: false })}
+        />
+      </List>
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo, useState } from "react";
+import { useState } from "react";
 import { auditQuestion, exportAudit, type AuditEntry, type AuditFilter } from "../api/audit.ts";
 import { environment } from "../api/environment.ts";
 import { save } from "../parts/save.ts";
@@ -9,12 +9,11 @@ import { t } from "../messages/index.ts";
 import { auditTexts } from "../messages/audit.ts";
 import { AuditFilterBar } from "../parts/audit/FilterBar.tsx";
 import { Entry } from "../parts/audit/Entry.tsx";
-import { LongTable } from "../parts/LongTable.tsx";
-import { More } from "../parts/More.tsx";
+import { List, useListing, type Listing } from "../parts/List.tsx";
+import { LongTable, titled } from "../parts/LongTable.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { useRows } from "../parts/rows.ts";
-import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/people.css";
 
 const route = getRouteApi("/admin/audit");
@@ -25,9 +24,7 @@ export default function Audit() {
   const { env: _, entry, ...filter } = route.useSearch();
   const navigate = useNavigate({ from: "/admin/audit" });
   const list = useInfiniteQuery(auditQuestion(filter));
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
-  const { refetch } = list;
-  const refresh = useCallback(() => void refetch(), [refetch]);
+  const listing = useListing<AuditEntry>(list, auditQuestion(filter).queryKey);
   const apply = (next: AuditFilter) => void navigate({ search: next });
   const show = (id: string | undefined) =>
     void navigate({
@@ -37,47 +34,46 @@ export default function Audit() {
     });
   const address = JSON.stringify(filter);
   const filtered = Object.keys(filter).length > 0;
-  const empty = list.isSuccess && rows.length === 0;
   return (
-    <Page title={texts.title} actions={rows.length > 0 && <Export filter={filter} />}>
+    <Page title={texts.title} actions={listing.rows.length > 0 && <Export filter={filter} />}>
       <p className="lead">{environment() === "test" ? texts.aboutTest : texts.about}</p>
       <AuditFilterBar key={`bar ${address}`} filter={filter} apply={apply} />
-      {list.error && <Failure error={list.error} retry={refresh} />}
-      {list.isLoading && <Waiting />}
-      {rows.length > 0 && <Table key={address} rows={rows} opened={entry} show={show} refresh={refresh} />}
-      {empty && (
-        <Empty text={list.hasNextPage ? texts.emptyPage : filtered ? texts.emptyFiltered : texts.empty}>
-          {filtered && (
-            <Button variant="default" onClick={() => apply({})}>
-              {t().list.clear}
-            </Button>
-          )}
-        </Empty>
-      )}
-      {list.isSuccess && (rows.length > 0 || list.hasNextPage) && <More list={list} />}
+      <List
+        listing={listing}
+        nothing={
+          <Empty text={list.hasNextPage ? texts.emptyPage : filtered ? texts.emptyFiltered : texts.empty}>
+            {filtered && (
+              <Button variant="default" onClick={() => apply({})}>
+                {t().list.clear}
+              </Button>
+            )}
+          </Empty>
+        }
+      >
+        <Table key={address} listing={listing} opened={entry} show={show} />
+      </List>
     </Page>
   );
 }
 
 function Table({
-  rows,
+  listing,
   opened,
   show,
-  refresh,
 }: {
-  rows: readonly AuditEntry[];
+  listing: Listing<AuditEntry>;
   opened: string | undefined;
   show: (id: string | undefined) => void;
-  refresh: () => void;
 }) {
   const texts = auditTexts();
-  const { current, choose } = useRows(refresh);
+  const { current, choose } = useRows(listing.refresh);
   return (
     <LongTable
       name={texts.title}
       className="audit"
-      columns={[texts.at, texts.filters.actor, texts.filters.action, texts.filters.target, texts.address]}
-      rows={rows}
+      columns={[texts.at, texts.filters.actor, texts.filters.action, texts.filters.target, texts.address].map(titled)}
+      rows={listing.rows}
+      atEnd={listing.onward}
       renderRow={(entry, index) => (
         <Entry
           entry={entry}

@@ -8,7 +8,8 @@ import { Problem } from "../api/problem.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { t } from "../messages/index.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
-import { List, useListing } from "../parts/List.tsx";
+import { List, useLiveListing, type Listing } from "../parts/List.tsx";
+import { LongTable, titled } from "../parts/LongTable.tsx";
 import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Progress, ProgressText, StateOfBatch } from "../parts/Progress.tsx";
@@ -25,7 +26,7 @@ export default function Batches() {
   const enabled = workflow === "" || shape.test(workflow);
   const list = useInfiniteQuery({ ...batchesQuestion(workflow), enabled });
   const newest = useQuery({ ...newestBatchesQuestion(workflow), enabled: enabled && list.isSuccess });
-  const listing = useListing<Batch>(list, newest.data?.data, batchesQuestion(workflow).queryKey);
+  const listing = useLiveListing<Batch>(list, batchesQuestion(workflow).queryKey, newest);
   const apply = (next: string) => void navigate({ search: next === "" ? {} : { workflow: next } });
   const unknown = list.error instanceof Problem && list.error.status === 404;
   const texts = batchesTexts();
@@ -38,7 +39,7 @@ export default function Batches() {
         nothing={workflow === "" ? <Nothing /> : <Filtered text={texts.emptyFiltered} clear={() => apply("")} />}
         failure={unknown ? <Filtered text={texts.unknownWorkflow(workflow)} clear={() => apply("")} /> : undefined}
       >
-        <Table key={workflow} rows={listing.rows} refresh={listing.refresh} />
+        <Table key={workflow} listing={listing} />
       </List>
     </Page>
   );
@@ -83,55 +84,74 @@ function Filter({ workflow, wrong, apply }: { workflow: string; wrong: boolean; 
   );
 }
 
-function Table({ rows, refresh }: { rows: readonly Batch[]; refresh: () => void }) {
+function Table({ listing }: { listing: Listing<Batch> }) {
+  const { rows, refresh, onward } = listing;
   const { current, choose } = useRows(refresh);
   const names = useWorkflowNames(rows.map((row) => row.workflow_id));
-  const texts = batchesTexts();
-  const { columns, title, one } = texts;
+  const { columns, title } = batchesTexts();
   return (
-    <table className="list" aria-label={title}>
-      <thead>
-        <tr>
-          <th scope="col">{columns.state}</th>
-          <th scope="col">{columns.batch}</th>
-          <th scope="col">{columns.progress}</th>
-          <th scope="col">{columns.items}</th>
-          <th scope="col">{columns.failed}</th>
-          <th scope="col">{columns.created}</th>
-          <th scope="col">{columns.by}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.id} aria-current={row.id === current || undefined}>
-            <td>
-              <StateOfBatch batch={row} />
-            </td>
-            <td>
-              <Link
-                className="main"
-                to="/batches/$id"
-                params={{ id: row.id }}
-                data-row={row.id}
-                onFocus={() => choose(row.id)}
-              >
-                {names.get(row.workflow_id) ?? one(shortId(row.id))}
-              </Link>{" "}
-              <span className="meta">{row.workflow_version}</span> <code className="meta">{shortId(row.id)}</code>
-            </td>
-            <td>
-              <Progress batch={row} /> <ProgressText batch={row} />
-            </td>
-            <td className="number">{texts.failed(row.total)}</td>
-            <td className="number">{row.failed > row.cancelled && texts.didFail(row.failed - row.cancelled)}</td>
-            <td>
-              <When at={row.created_at} />
-            </td>
-            <td className="meta">{row.started_by?.name}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <LongTable
+      name={title}
+      columns={[
+        columns.state,
+        columns.batch,
+        columns.progress,
+        columns.items,
+        columns.failed,
+        columns.created,
+        columns.by,
+      ].map(titled)}
+      rows={rows}
+      atEnd={onward}
+      renderRow={(row, index) => (
+        <Row
+          batch={row}
+          name={names.get(row.workflow_id)}
+          index={index}
+          current={row.id === current}
+          choose={() => choose(row.id)}
+        />
+      )}
+    />
+  );
+}
+
+function Row({
+  batch,
+  name,
+  index,
+  current,
+  choose,
+}: {
+  batch: Batch;
+  /** Of its workflow, once it is known. */
+  name: string | undefined;
+  index: number;
+  current: boolean;
+  choose: () => void;
+}) {
+  const texts = batchesTexts();
+  return (
+    <tr aria-rowindex={index} aria-current={current || undefined}>
+      <td>
+        <StateOfBatch batch={batch} />
+      </td>
+      <td>
+        <Link className="main" to="/batches/$id" params={{ id: batch.id }} data-row={batch.id} onFocus={choose}>
+          {name ?? texts.one(shortId(batch.id))}
+        </Link>{" "}
+        <span className="meta">{batch.workflow_version}</span> <code className="meta">{shortId(batch.id)}</code>
+      </td>
+      <td>
+        <Progress batch={batch} /> <ProgressText batch={batch} />
+      </td>
+      <td className="number">{texts.failed(batch.total)}</td>
+      <td className="number">{batch.failed > batch.cancelled && texts.didFail(batch.failed - batch.cancelled)}</td>
+      <td>
+        <When at={batch.created_at} />
+      </td>
+      <td className="meta">{batch.started_by?.name}</td>
+    </tr>
   );
 }
 

@@ -22,11 +22,11 @@ import { useSelection } from "../parts/executions/selection.ts";
 import { RetryGroup, SelectionBar } from "../parts/executions/SelectionBar.tsx";
 import { Views, type Search } from "../parts/executions/Views.tsx";
 import { complain, parse, toQuery, type Query } from "../parts/filter.ts";
-import { List, useListing, type Listing } from "../parts/List.tsx";
+import { List, useLiveListing, type Listing } from "../parts/List.tsx";
+import { LongTable } from "../parts/LongTable.tsx";
 import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { focusRow, useRows } from "../parts/rows.ts";
-import { VirtualTable } from "../parts/VirtualTable.tsx";
 import "../styles/executions.css";
 
 const route = getRouteApi("/executions");
@@ -43,7 +43,7 @@ export default function Executions() {
   const enabled = sound && group === undefined;
   const list = useInfiniteQuery({ ...executionsQuestion(filter, query), enabled });
   const newest = useQuery({ ...newestQuestion(filter, query), enabled: enabled && list.isSuccess });
-  const listing = useListing<Execution>(list, newest.data?.data, executionsQuestion(filter, query).queryKey);
+  const listing = useLiveListing<Execution>(list, executionsQuestion(filter, query).queryKey, newest);
   const { rows } = listing;
   const settings = useListSettings();
   const columns = chosenColumns(settings.executionColumns);
@@ -117,7 +117,7 @@ function Table({
   address: string;
   query: () => Query;
 }) {
-  const { asked, rows, refresh } = listing;
+  const { rows, refresh, onward } = listing;
   const { current, choose } = useRows(refresh);
   const manages = useMay()("executions:manage");
   const widths = shares(columns, manages);
@@ -147,42 +147,31 @@ function Table({
           }}
         />
       )}
-      <VirtualTable
+      <LongTable
+        name={t().nav.executions}
+        columns={[
+          ...(manages
+            ? [{ title: operationsTexts().label, className: "at-check", width: widths[0], unseen: true }]
+            : []),
+          ...columns.map((column, at) => ({
+            title: columnName(column),
+            className: `at-${column}`,
+            width: widths.at(at - columns.length),
+          })),
+        ]}
         rows={rows}
-        label={t().nav.executions}
-        columns={columns.length + (manages ? 1 : 0)}
-        head={
-          <tr aria-rowindex={1}>
-            {manages && (
-              <td className="at-check" style={{ width: widths[0] }}>
-                <span className="unseen">{operationsTexts().label}</span>
-              </td>
-            )}
-            {columns.map((column, at) => (
-              <th key={column} scope="col" className={`at-${column}`} style={{ width: widths.at(at - columns.length) }}>
-                {columnName(column)}
-              </th>
-            ))}
-          </tr>
-        }
-        atEnd={() => {
-          // A page without rows has looked at many in vain: the person says whether to look further.
-          if (asked.hasNextPage && !asked.isFetching && !asked.isError && asked.data?.pages.at(-1)?.data.length !== 0) {
-            void asked.fetchNextPage();
-          }
-        }}
-      >
-        {(row, place) => (
+        atEnd={onward}
+        renderRow={(row, index) => (
           <ExecutionRow
             execution={row}
             columns={columns}
             current={row.id === current}
             choose={() => choose(row.id)}
-            place={place}
+            index={index}
             before={manages && select(row)}
           />
         )}
-      </VirtualTable>
+      />
     </div>
   );
 }

@@ -1,13 +1,13 @@
 import { Button, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useCallback, useDeferredValue, useId, useMemo, useState } from "react";
+import { useDeferredValue, useId, useMemo, useState } from "react";
 import { useMay } from "../api/me.ts";
-import { grantsQuestion } from "../api/people.ts";
+import { grantsQuestion, type Grant } from "../api/people.ts";
 import { namesQuestion, workflowPath, workflowQuestion } from "../api/workflows.ts";
 import { t } from "../messages/index.ts";
 import { peopleTexts } from "../messages/people.ts";
-import { More } from "../parts/More.tsx";
+import { List, useListing } from "../parts/List.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { GiveRole } from "../parts/people/GiveRole.tsx";
@@ -31,13 +31,9 @@ export default function GrantsPage() {
   const found = useQuery({ ...workflowQuestion(workflowPath(namespace, name)), enabled: workflow !== undefined });
   const id = found.data?.id;
   const list = useInfiniteQuery({ ...grantsQuestion(id), enabled: workflow === undefined || id !== undefined });
-  const rows = useMemo(
-    () => list.data?.pages.flatMap((page) => page.data.map((grant) => ({ id: grant.id, grant }))) ?? [],
-    [list.data],
-  );
-  const { refetch } = list;
-  const refresh = useCallback(() => void refetch(), [refetch]);
-  useRows(refresh);
+  const listing = useListing<Grant>(list, grantsQuestion(id).queryKey);
+  const rows = useMemo(() => listing.rows.map((grant) => ({ id: grant.id, grant })), [listing.rows]);
+  useRows(listing.refresh);
   const apply = (next: string) => void navigate({ search: next === "" ? {} : { workflow: next } });
   return (
     <Page title={texts.grants} actions={may("admin") && <Button onClick={() => setGiving(true)}>{texts.give}</Button>}>
@@ -45,11 +41,10 @@ export default function GrantsPage() {
       <Filter key={workflow ?? ""} workflow={workflow ?? ""} apply={apply} />
       {done && <Undo key={done.text} done={done} close={() => setDone(undefined)} />}
       {found.isLoadingError && <Failure error={found.error} retry={() => void found.refetch()} />}
-      {list.error && <Failure error={list.error} retry={refresh} />}
-      {(list.isLoading || found.isLoading) && <Waiting />}
-      {rows.length > 0 && <Grants holders name={texts.grants} rows={rows} done={setDone} />}
-      {list.isSuccess && rows.length === 0 && <Empty text={texts.noGrants} />}
-      {list.isSuccess && rows.length > 0 && <More list={list} />}
+      {found.isLoading && <Waiting />}
+      <List listing={listing} nothing={<Empty text={texts.noGrants} />}>
+        <Grants holders name={texts.grants} rows={rows} atEnd={listing.onward} done={setDone} />
+      </List>
       {giving && <GiveRole close={() => setGiving(false)} />}
     </Page>
   );

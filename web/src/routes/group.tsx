@@ -2,8 +2,9 @@ import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { groupQuestion, heldQuestion, membersQuestion, type Group } from "../api/people.ts";
+import { groupQuestion, heldQuestion, membersQuestion, type FoundUser, type Group } from "../api/people.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { useSection } from "../parts/List.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { GiveRole } from "../parts/people/GiveRole.tsx";
@@ -33,7 +34,8 @@ export default function GroupPage() {
 function Shown({ group }: { group: Group }) {
   const texts = peopleTexts();
   const held = useQuery(heldQuestion({ group_id: group.id }));
-  const members = useInfiniteQuery(membersQuestion(group.id));
+  const asked = useInfiniteQuery(membersQuestion(group.id));
+  const members = useSection<FoundUser>(asked, membersQuestion(group.id).queryKey);
   const [giving, setGiving] = useState(false);
   const [done, setDone] = useState<Done>();
   const roles = held.data?.data ?? [];
@@ -61,7 +63,7 @@ function Shown({ group }: { group: Group }) {
         )}
         {held.isSuccess && roles.length === 0 && <Empty text={texts.noGroupRoles} />}
       </section>
-      <Members group={group} list={members} done={setDone} />
+      <Members group={group} listing={members} done={setDone} />
       {giving && <GiveRole to={{ kind: "group", id: group.id, name: group.name }} close={() => setGiving(false)} />}
     </Page>
   );

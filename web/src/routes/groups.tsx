@@ -1,19 +1,18 @@
 import { Button, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo, useState } from "react";
+import { useState } from "react";
 import { useMay } from "../api/me.ts";
 import { createGroup, groupsQuestion, type Group } from "../api/people.ts";
 import { formatNumber } from "../messages/format.ts";
 import { peopleTexts } from "../messages/people.ts";
 import { Ask } from "../parts/Ask.tsx";
-import { LongTable } from "../parts/LongTable.tsx";
-import { More } from "../parts/More.tsx";
-import { Empty, Failure } from "../parts/Notice.tsx";
+import { List, useListing, type Listing } from "../parts/List.tsx";
+import { LongTable, titled } from "../parts/LongTable.tsx";
+import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { useRows } from "../parts/rows.ts";
 import { When } from "../parts/Time.tsx";
-import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/people.css";
 
 /** The groups of the account, the newest first. */
@@ -21,34 +20,30 @@ export default function Groups() {
   const texts = peopleTexts();
   const may = useMay();
   const [making, setMaking] = useState(false);
-  const list = useInfiniteQuery(groupsQuestion());
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
-  const { refetch } = list;
-  const refresh = useCallback(() => void refetch(), [refetch]);
+  const listing = useListing<Group>(useInfiniteQuery(groupsQuestion()), groupsQuestion().queryKey);
   return (
     <Page
       title={texts.groups}
       actions={may("admin") && <Button onClick={() => setMaking(true)}>{texts.makeGroup}</Button>}
     >
       <p className="lead">{texts.groupsHelp}</p>
-      {list.error && <Failure error={list.error} retry={refresh} />}
-      {list.isLoading && <Waiting />}
-      {list.isSuccess && rows.length === 0 && <Empty text={texts.noGroups} />}
-      {rows.length > 0 && <Table rows={rows} refresh={refresh} />}
-      {list.isSuccess && rows.length > 0 && <More list={list} />}
+      <List listing={listing} nothing={<Empty text={texts.noGroups} />}>
+        <Table listing={listing} />
+      </List>
       {making && <MakeGroup close={() => setMaking(false)} />}
     </Page>
   );
 }
 
-function Table({ rows, refresh }: { rows: readonly Group[]; refresh: () => void }) {
+function Table({ listing }: { listing: Listing<Group> }) {
   const texts = peopleTexts();
-  const { current, choose } = useRows(refresh);
+  const { current, choose } = useRows(listing.refresh);
   return (
     <LongTable
       name={texts.groups}
-      columns={[texts.name, texts.members, texts.source, texts.since]}
-      rows={rows}
+      columns={[texts.name, texts.members, texts.source, texts.since].map(titled)}
+      rows={listing.rows}
+      atEnd={listing.onward}
       renderRow={(group, index) => (
         <tr aria-rowindex={index} aria-current={group.id === current || undefined}>
           <td>

@@ -15,6 +15,8 @@ import { formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { operationsTexts } from "../messages/operations.ts";
 import { shortId } from "../parts/Copy.tsx";
+import { End } from "../parts/List.tsx";
+import { LongTable, titled } from "../parts/LongTable.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { When } from "../parts/Time.tsx";
@@ -114,33 +116,22 @@ function Failures({ operation }: { operation: Operation }) {
     <section className="operation-failures">
       <h2>{texts.failures}</h2>
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
-      <table className="list" aria-label={texts.failures}>
-        <thead>
-          <tr>
-            <th scope="col">{texts.execution}</th>
-            <th scope="col">{texts.why}</th>
+      <LongTable
+        name={texts.failures}
+        columns={[texts.execution, texts.why].map(titled)}
+        rows={items.map((item) => ({ ...item, id: item.execution_id }))}
+        renderRow={(item, index) => (
+          <tr aria-rowindex={index}>
+            <td>
+              <Link to="/executions/$id" params={{ id: item.id }}>
+                {shortId(item.id)}
+              </Link>
+            </td>
+            <td>{item.error?.detail}</td>
           </tr>
-        </thead>
-        <tbody>
-          {items.map((item) => (
-            <tr key={item.execution_id}>
-              <td>
-                <Link to="/executions/$id" params={{ id: item.execution_id }}>
-                  {shortId(item.execution_id)}
-                </Link>
-              </td>
-              <td>{item.error?.detail}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {asked.hasNextPage && (
-        <div className="below">
-          <Button variant="default" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>
-            {t().more}
-          </Button>
-        </div>
-      )}
+        )}
+      />
+      <End list={asked} />
     </section>
   );
 }

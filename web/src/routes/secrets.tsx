@@ -1,45 +1,37 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useMay } from "../api/me.ts";
 import { secretsQuestion, type Secret } from "../api/secrets.ts";
 import { t } from "../messages/index.ts";
 import { secretsTexts } from "../messages/secrets.ts";
-import { Empty, Failure } from "../parts/Notice.tsx";
+import { List, useListing, type Listing } from "../parts/List.tsx";
+import { LongTable, titled } from "../parts/LongTable.tsx";
+import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { useRows } from "../parts/rows.ts";
 import { limitsOf } from "../parts/secrets/limits.ts";
 import { SetSecret } from "../parts/secrets/SetSecret.tsx";
 import { When } from "../parts/Time.tsx";
-import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/account.css";
 
 /** The secrets of the environment. Their values never come back. */
 export default function Secrets() {
   const texts = secretsTexts();
   const may = useMay();
-  const secrets = useInfiniteQuery(secretsQuestion());
+  const listing = useListing<Secret>(useInfiniteQuery(secretsQuestion()), secretsQuestion().queryKey);
   const navigate = useNavigate();
   const [making, setMaking] = useState(false);
-  const list = secrets.data?.pages.flatMap((page) => page.data);
   return (
     <Page
       title={t().nav.secrets}
       actions={may("admin") && <Button onClick={() => setMaking(true)}>{texts.create}</Button>}
     >
       <p className="lead">{texts.about}</p>
-      {secrets.error && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
-      {secrets.isLoading && <Waiting />}
-      {list?.length === 0 && <Empty text={texts.empty} />}
-      {list && list.length > 0 && <Table secrets={list} refresh={() => void secrets.refetch()} />}
-      {secrets.hasNextPage && (
-        <div className="below">
-          <Button variant="default" loading={secrets.isFetchingNextPage} onClick={() => void secrets.fetchNextPage()}>
-            {t().more}
-          </Button>
-        </div>
-      )}
+      <List listing={listing} nothing={<Empty text={texts.empty} />}>
+        <Table listing={listing} />
+      </List>
       {making && (
         <SetSecret
           close={() => setMaking(false)}
@@ -50,43 +42,38 @@ export default function Secrets() {
   );
 }
 
-function Table({ secrets, refresh }: { secrets: readonly Secret[]; refresh: () => void }) {
+function Table({ listing }: { listing: Listing<Secret> }) {
   const texts = secretsTexts();
-  const rows = useRows(refresh);
+  const { current, choose } = useRows(listing.refresh);
+  const rows = useMemo(() => listing.rows.map((secret) => ({ ...secret, id: secret.name })), [listing.rows]);
   return (
-    <table className="list" aria-label={t().nav.secrets}>
-      <thead>
-        <tr>
-          <th scope="col">{texts.name}</th>
-          <th scope="col">{texts.version}</th>
-          <th scope="col">{texts.changed}</th>
-          <th scope="col">{texts.onlyFor}</th>
+    <LongTable
+      name={t().nav.secrets}
+      columns={[texts.name, texts.version, texts.changed, texts.onlyFor].map(titled)}
+      rows={rows}
+      atEnd={listing.onward}
+      renderRow={(secret, index) => (
+        <tr aria-rowindex={index} aria-current={current === secret.name || undefined}>
+          <td className="main">
+            <Link
+              to="/admin/secrets/$name"
+              params={{ name: secret.name }}
+              data-row={secret.name}
+              onFocus={() => choose(secret.name)}
+            >
+              {secret.name}
+            </Link>
+          </td>
+          <td className="number">
+            <span className="narrow">{texts.version} </span>
+            {secret.version}
+          </td>
+          <td>
+            <When at={secret.updated_at} />
+          </td>
+          <td>{limitsOf(secret)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {secrets.map((secret) => (
-          <tr key={secret.name} aria-current={rows.current === secret.name || undefined}>
-            <td className="main">
-              <Link
-                to="/admin/secrets/$name"
-                params={{ name: secret.name }}
-                data-row={secret.name}
-                onClick={() => rows.choose(secret.name)}
-              >
-                {secret.name}
-              </Link>
-            </td>
-            <td className="number">
-              <span className="narrow">{texts.version} </span>
-              {secret.version}
-            </td>
-            <td>
-              <When at={secret.updated_at} />
-            </td>
-            <td>{limitsOf(secret)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      )}
+    />
   );
 }

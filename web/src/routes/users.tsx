@@ -1,21 +1,20 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo, useState } from "react";
+import { useState } from "react";
 import { useMay } from "../api/me.ts";
 import { usersQuestion, type User, type UserFilter } from "../api/people.ts";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { peopleTexts } from "../messages/people.ts";
-import { LongTable } from "../parts/LongTable.tsx";
-import { More } from "../parts/More.tsx";
-import { Empty, Failure } from "../parts/Notice.tsx";
+import { List, useListing, type Listing } from "../parts/List.tsx";
+import { LongTable, titled } from "../parts/LongTable.tsx";
+import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Invite } from "../parts/people/Invite.tsx";
 import { UserFilterBar } from "../parts/people/UserFilterBar.tsx";
 import { useRows } from "../parts/rows.ts";
 import { When } from "../parts/Time.tsx";
-import { Waiting } from "../parts/Waiting.tsx";
 import "../styles/people.css";
 
 const route = getRouteApi("/admin/users");
@@ -27,10 +26,7 @@ export default function Users() {
   const navigate = useNavigate({ from: "/admin/users" });
   const may = useMay();
   const [inviting, setInviting] = useState(false);
-  const list = useInfiniteQuery(usersQuestion(filter));
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
-  const { refetch } = list;
-  const refresh = useCallback(() => void refetch(), [refetch]);
+  const listing = useListing<User>(useInfiniteQuery(usersQuestion(filter)), usersQuestion(filter).queryKey);
   const apply = (next: UserFilter) => void navigate({ search: next });
   const address = JSON.stringify(filter);
   const filtered = Object.keys(filter).length > 0;
@@ -41,32 +37,34 @@ export default function Users() {
     >
       <p className="lead">{filter.status === "invited" ? texts.openInvitations : texts.usersHelp}</p>
       <UserFilterBar key={`bar ${address}`} filter={filter} apply={apply} />
-      {list.error && <Failure error={list.error} retry={refresh} />}
-      {list.isLoading && <Waiting />}
-      {rows.length > 0 && <Table key={address} rows={rows} refresh={refresh} />}
-      {list.isSuccess && rows.length === 0 && (
-        <Empty text={filter.status === "invited" && filter.q === undefined ? texts.noInvitations : texts.noUsers}>
-          {filtered && (
-            <Button variant="default" onClick={() => apply({})}>
-              {t().list.clear}
-            </Button>
-          )}
-        </Empty>
-      )}
-      {list.isSuccess && rows.length > 0 && <More list={list} />}
+      <List
+        listing={listing}
+        nothing={
+          <Empty text={filter.status === "invited" && filter.q === undefined ? texts.noInvitations : texts.noUsers}>
+            {filtered && (
+              <Button variant="default" onClick={() => apply({})}>
+                {t().list.clear}
+              </Button>
+            )}
+          </Empty>
+        }
+      >
+        <Table key={address} listing={listing} />
+      </List>
       {inviting && <Invite close={() => setInviting(false)} />}
     </Page>
   );
 }
 
-function Table({ rows, refresh }: { rows: readonly User[]; refresh: () => void }) {
+function Table({ listing }: { listing: Listing<User> }) {
   const texts = peopleTexts();
-  const { current, choose } = useRows(refresh);
+  const { current, choose } = useRows(listing.refresh);
   return (
     <LongTable
       name={texts.users}
-      columns={[texts.name, texts.status, texts.methods, texts.groups, texts.seen]}
-      rows={rows}
+      columns={[texts.name, texts.status, texts.methods, texts.groups, texts.seen].map(titled)}
+      rows={listing.rows}
+      atEnd={listing.onward}
       renderRow={(user, index) => (
         <Row user={user} index={index} current={user.id === current} choose={() => choose(user.id)} />
       )}

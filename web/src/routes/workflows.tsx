@@ -6,7 +6,8 @@ import { newestWorkflowsQuestion, workflowsQuestion, type Workflow, type Workflo
 import { t } from "../messages/index.ts";
 import { workflowsTexts } from "../messages/workflows.ts";
 import { Copy } from "../parts/Copy.tsx";
-import { List, useListing } from "../parts/List.tsx";
+import { List, useLiveListing, type Listing } from "../parts/List.tsx";
+import { LongTable, titled } from "../parts/LongTable.tsx";
 import { Empty } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { useRows } from "../parts/rows.ts";
@@ -25,7 +26,7 @@ export default function Workflows() {
   const navigate = useNavigate({ from: "/workflows" });
   const list = useInfiniteQuery(workflowsQuestion(filter));
   const newest = useQuery({ ...newestWorkflowsQuestion(filter), enabled: list.isSuccess });
-  const listing = useListing<Workflow>(list, newest.data?.data, workflowsQuestion(filter).queryKey);
+  const listing = useLiveListing<Workflow>(list, workflowsQuestion(filter).queryKey, newest);
   const apply = (next: WorkflowFilter) => void navigate({ search: next });
   const filtered = Object.keys(filter).length > 0;
   return (
@@ -41,47 +42,31 @@ export default function Workflows() {
     >
       <WorkflowFilterBar key={`bar ${address}`} filter={filter} apply={apply} />
       <List listing={listing} nothing={<Nothing filtered={filtered} clear={() => apply({})} />}>
-        <Table key={address} rows={listing.rows} refresh={listing.refresh} tag={(tag) => apply({ ...filter, tag })} />
+        <Table key={address} listing={listing} tag={(tag) => apply({ ...filter, tag })} />
       </List>
     </Page>
   );
 }
 
-function Table({
-  rows,
-  refresh,
-  tag,
-}: {
-  rows: readonly Workflow[];
-  refresh: () => void;
-  tag: (name: string) => void;
-}) {
-  const { current, choose } = useRows(refresh);
-  const texts = workflowsTexts();
+function Table({ listing, tag }: { listing: Listing<Workflow>; tag: (name: string) => void }) {
+  const { current, choose } = useRows(listing.refresh);
+  const { title, columns } = workflowsTexts();
   return (
-    <table className="list" aria-label={texts.title}>
-      <thead>
-        <tr>
-          <th scope="col">{texts.columns.workflow}</th>
-          <th scope="col">{texts.columns.version}</th>
-          <th scope="col">{texts.columns.last}</th>
-          <th scope="col">{texts.columns.day}</th>
-          <th scope="col">{texts.columns.next}</th>
-          <th scope="col">{texts.columns.tags}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <WorkflowRow
-            key={row.id}
-            workflow={row}
-            current={row.id === current}
-            choose={() => choose(row.id)}
-            tag={tag}
-          />
-        ))}
-      </tbody>
-    </table>
+    <LongTable
+      name={title}
+      columns={[columns.workflow, columns.version, columns.last, columns.day, columns.next, columns.tags].map(titled)}
+      rows={listing.rows}
+      atEnd={listing.onward}
+      renderRow={(row, index) => (
+        <WorkflowRow
+          workflow={row}
+          index={index}
+          current={row.id === current}
+          choose={() => choose(row.id)}
+          tag={tag}
+        />
+      )}
+    />
   );
 }
 

@@ -10,7 +10,6 @@ import { print } from "../filter.ts";
 import { stateOf } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
 import { Took, When } from "../Time.tsx";
-import type { RowPlace } from "../VirtualTable.tsx";
 import type { Column } from "./columns.ts";
 
 /** A row of the list of executions. Its link has the focus when a person moves to it. */
@@ -19,19 +18,20 @@ export function ExecutionRow({
   columns,
   current,
   choose,
-  place,
+  index,
   before,
 }: {
   execution: Execution;
   columns: readonly Column[];
   current: boolean;
   choose: () => void;
-  place: RowPlace;
+  /** In the table. */
+  index: number;
   /** A cell before the others. */
   before?: ReactNode;
 }) {
   return (
-    <tr {...place} aria-current={current || undefined}>
+    <tr aria-rowindex={index} aria-current={current || undefined}>
       {before}
       {columns.map((column) => (
         <td key={column} className={`at-${column}`}>

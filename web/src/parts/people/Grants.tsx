@@ -6,7 +6,7 @@ import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { peopleTexts } from "../../messages/people.ts";
 import { Ask } from "../Ask.tsx";
-import { LongTable } from "../LongTable.tsx";
+import { LongTable, titled } from "../LongTable.tsx";
 import { When } from "../Time.tsx";
 import type { Done } from "../Undo.tsx";
 
@@ -42,6 +42,7 @@ export function Grants({
   rows,
   holders = false,
   groups = false,
+  atEnd,
   done,
 }: {
   name: string;
@@ -50,6 +51,7 @@ export function Grants({
   holders?: boolean;
   /** Show by which group. */
   groups?: boolean;
+  atEnd?: () => void;
   done: (done: Done) => void;
 }) {
   const texts = peopleTexts();
@@ -76,8 +78,9 @@ export function Grants({
           ...(groups ? [texts.by] : []),
           texts.given,
           t().list.actions,
-        ]}
+        ].map(titled)}
         rows={rows}
+        {...(atEnd && { atEnd })}
         renderRow={({ grant, by }, index) => (
           <tr aria-rowindex={index}>
             {holders && (

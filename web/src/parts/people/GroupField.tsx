@@ -4,7 +4,7 @@ import { useState } from "react";
 import { groupsQuestion, joinGroup, type User } from "../../api/people.ts";
 import { peopleTexts } from "../../messages/people.ts";
 import { Ask } from "../Ask.tsx";
-import { More } from "../More.tsx";
+import { End } from "../List.tsx";
 import { Failure } from "../Notice.tsx";
 
 /** Puts a user into one of the groups that were made here. */
@@ -32,7 +32,7 @@ export function GroupField({ user, close }: { user: User; close: () => void }) {
         onChange={(event) => setGroup(event.currentTarget.value)}
         data={[{ value: "", label: texts.choose }, ...open.map((each) => ({ value: each.id, label: each.name }))]}
       />
-      {list.hasNextPage && <More list={list} />}
+      {list.hasNextPage && <End list={list} />}
     </Ask>
   );
 }

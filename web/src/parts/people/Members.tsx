@@ -1,32 +1,29 @@
 import { Button } from "@mantine/core";
-import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { joinGroup, leaveGroup, type FoundUser, type Group } from "../../api/people.ts";
 import { t } from "../../messages/index.ts";
 import { peopleTexts } from "../../messages/people.ts";
 import { Ask } from "../Ask.tsx";
-import { LongTable } from "../LongTable.tsx";
-import { More } from "../More.tsx";
-import { Empty, Failure } from "../Notice.tsx";
+import { List, type Listing } from "../List.tsx";
+import { LongTable, titled } from "../LongTable.tsx";
+import { Empty } from "../Notice.tsx";
 import type { Done } from "../Undo.tsx";
-import { Waiting } from "../Waiting.tsx";
 import { Picker, type Picked } from "./Picker.tsx";
 
 /** Who is in a group. Those of a group of an identity provider are changed there. */
 export function Members({
   group,
-  list,
+  listing,
   done,
 }: {
   group: Group;
-  list: UseInfiniteQueryResult<InfiniteData<{ data: FoundUser[] }>>;
+  listing: Listing<FoundUser>;
   done: (done: Done) => void;
 }) {
   const texts = peopleTexts();
   const [adding, setAdding] = useState(false);
   const [leaving, setLeaving] = useState<FoundUser>();
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.data) ?? [], [list.data]);
   const ours = group.source === undefined;
   return (
     <section>
@@ -34,14 +31,12 @@ export function Members({
         <h2>{texts.members}</h2>
         {ours && <Button onClick={() => setAdding(true)}>{texts.addMember}</Button>}
       </div>
-      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
-      {list.isLoading && <Waiting />}
-      {list.isSuccess && rows.length === 0 && <Empty text={texts.noMembers} />}
-      {rows.length > 0 && (
+      <List listing={listing} nothing={<Empty text={texts.noMembers} />}>
         <LongTable
           name={texts.members}
-          columns={[texts.name, texts.email, ...(ours ? [t().list.actions] : [])]}
-          rows={rows}
+          columns={[texts.name, texts.email, ...(ours ? [t().list.actions] : [])].map(titled)}
+          rows={listing.rows}
+          atEnd={listing.onward}
           renderRow={(user, index) => (
             <tr aria-rowindex={index}>
               <td>
@@ -64,8 +59,7 @@ export function Members({
             </tr>
           )}
         />
-      )}
-      {rows.length > 0 && list.hasNextPage && <More list={list} />}
+      </List>
       {adding && <AddMember group={group} close={() => setAdding(false)} />}
       {leaving && (
         <Ask

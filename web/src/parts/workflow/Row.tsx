@@ -19,11 +19,14 @@ const ofStatus: Record<Schemas["LastExecution"]["status"], State> = {
 /** A row of the list of workflows. Its link has the focus when a person moves to it. */
 export function WorkflowRow({
   workflow,
+  index,
   current,
   choose,
   tag,
 }: {
   workflow: Workflow;
+  /** In the table. */
+  index: number;
   current: boolean;
   choose: () => void;
   tag: (name: string) => void;
@@ -32,7 +35,7 @@ export function WorkflowRow({
   const texts = workflowsTexts();
   const last = activity?.last_execution;
   return (
-    <tr aria-current={current || undefined}>
+    <tr aria-rowindex={index} aria-current={current || undefined}>
       <td>
         <span className="stacked">
           <Link

@@ -9,7 +9,8 @@ import { t } from "../../messages/index.ts";
 import { workflowTexts, workflowsTexts } from "../../messages/workflows.ts";
 import { Ask } from "../Ask.tsx";
 import { later } from "../later.tsx";
-import { Failure } from "../Notice.tsx";
+import { List, useSection } from "../List.tsx";
+import { LongTable, titled } from "../LongTable.tsx";
 import { When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
 import type { Address, Go } from "./address.ts";
@@ -21,44 +22,34 @@ export function Versions({ workflow, address, go }: { workflow: WorkflowDetail; 
   const texts = workflowTexts();
   const list = useInfiniteQuery(versionsQuestion(workflow.id));
   const [chosen, setChosen] = useState<Version>();
-  const rows = list.data?.pages.flatMap((page) => page.data) ?? [];
+  const listing = useSection<Version>(list, versionsQuestion(workflow.id).queryKey);
+  const { rows } = listing;
   const since = rows.find((row) => current(row, workflow))?.created_at ?? "";
   return (
     <>
-      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
-      {list.isLoading && <Waiting />}
-      {rows.length > 0 && (
-        <table className="list" aria-label={texts.tabs.versions}>
-          <thead>
-            <tr>
-              <th scope="col">{texts.version}</th>
-              <th scope="col">{texts.message}</th>
-              <th scope="col">{texts.by}</th>
-              <th scope="col">{texts.changed}</th>
-              <th scope="col">{texts.open}</th>
-              <th scope="col">{t().list.actions}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <Row
-                key={row.version}
-                version={row}
-                workflow={workflow}
-                older={row.created_at < since}
-                choose={() => setChosen(row)}
-              />
-            ))}
-          </tbody>
-        </table>
-      )}
-      {list.hasNextPage && (
-        <div className="below">
-          <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            {t().more}
-          </Button>
-        </div>
-      )}
+      <List listing={listing} nothing={null}>
+        <LongTable
+          name={texts.tabs.versions}
+          columns={[
+            texts.version,
+            texts.message,
+            texts.by,
+            texts.changed,
+            texts.open,
+            t().list.actions,
+          ].map(titled)}
+          rows={rows.map((row) => ({ ...row, id: row.version }))}
+          renderRow={(row, index) => (
+            <Row
+              version={row}
+              workflow={workflow}
+              index={index}
+              older={row.created_at < since}
+              choose={() => setChosen(row)}
+            />
+          )}
+        />
+      </List>
       {rows.length > 1 && address.from === undefined && (
         <div className="below">
           <Button variant="default" onClick={() => go({ from: rows[1]?.version, to: rows[0]?.version })}>
@@ -92,11 +83,14 @@ const current = (version: Version, workflow: WorkflowDetail) =>
 function Row({
   version,
   workflow,
+  index,
   older,
   choose,
 }: {
   version: Version;
   workflow: WorkflowDetail;
+  /** In the table. */
+  index: number;
   /** Than the one that is started. */
   older: boolean;
   choose: () => void;
@@ -106,7 +100,7 @@ function Row({
   const { namespace, name } = workflow;
   const is = current(version, workflow);
   return (
-    <tr>
+    <tr aria-rowindex={index}>
       <td>
         <span className="row">
           <Link
