@@ -36,3 +36,6 @@ export class Authenticator {
     await this.#session.send("WebAuthn.setUserVerified", { authenticatorId: this.#id, isUserVerified: true });
   }
 }
+
+/** The address of a server by a name: passkeys belong to a name, and an address is none. */
+export const named = (url: string): string => url.replace("//127.0.0.1:", "//localhost:");

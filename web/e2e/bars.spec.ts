@@ -1,10 +1,14 @@
-// How fast pages are, and how much they hold. Figures that depend on the machine are reported, and only test/full refuses them.
-import type { Browser, BrowserContext, Page } from "@playwright/test";
+// How fast pages are, and how much they hold. What the clock says depends on what else the machine does, and is reported.
+// What is refused is what the page has a processor do, and more than a slow machine needs for it.
+import type { Browser, BrowserContext } from "@playwright/test";
 import { expect, test } from "./harness.ts";
-import { full, measured, median, percentile } from "./measure.ts";
-import { apply, run } from "./workflows.ts";
+import { heapOf, measured, median, percentile, Work } from "./measure.ts";
+import { apply, greets, numbered, run, runBatch } from "./workflows.ts";
 
 const rows = 100_000;
+
+/** Milliseconds of the main thread on a processor. */
+const bars = { frame: 34, cold: 1200, click: 100 };
 
 /** Item number `index` of a batch that is larger than the server takes. */
 const item = (index: number) => ({
@@ -19,8 +23,7 @@ const item = (index: number) => ({
 test("a grid of 100,000 rows has 60 of them in the page", async ({ page, admin, member, signIn, faults }) => {
   // A batch takes 10,000 items: what the page gets beyond that comes from the proxy.
   const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .number }" } } }]);
-  const path = `/workflows/${workflow.id}/batch?wait=60s&executions=none`;
-  const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 0 }] });
+  const batch = await runBatch(admin, workflow, numbered(1));
   faults.spoil(/^GET \/api\/v1\/batches\//, { answer: () => ({ ...batch, total: rows, completed: rows }) });
   faults.spoil(/\/items\?/, {
     answer({ searchParams }) {
@@ -40,6 +43,8 @@ test("a grid of 100,000 rows has 60 of them in the page", async ({ page, admin, 
   await expect(grid.getByText('{"number":79999}')).toBeVisible();
   expect(await shown.count()).toBeLessThanOrEqual(60);
 
+  const work = await Work.of(page);
+  const before = await work.spent();
   const frames = await grid.locator(".grid-pane").evaluate(async (pane) => {
     const times: number[] = [];
     let last = performance.now();
@@ -54,19 +59,15 @@ test("a grid of 100,000 rows has 60 of them in the page", async ({ page, admin, 
     return times;
   });
   expect(await shown.count()).toBeLessThanOrEqual(60);
+  const each = ((await work.spent()) - before) / frames.length;
   const heap = await heapOf(page);
-  measured(`100,000 rows: frame p95 ${percentile(frames, 95).toFixed(0)} ms, heap ${(heap / 1e6).toFixed(0)} MB`);
+  measured(
+    `100,000 rows: a frame takes ${each.toFixed(1)} ms of a processor, p95 ${percentile(frames, 95).toFixed(0)} ms; ` +
+      `heap ${(heap / 1e6).toFixed(0)} MB`,
+  );
   expect(heap, "bytes of the heap").toBeLessThan(150e6);
-  if (full) {
-    expect(percentile(frames, 95)).toBeLessThan(3 * 34);
-  }
+  expect(each, "milliseconds of a processor for a frame").toBeLessThan(bars.frame);
 });
-
-async function heapOf(page: Page): Promise<number> {
-  const session = await page.context().newCDPSession(page);
-  await session.send("HeapProfiler.collectGarbage");
-  return (await session.send("Runtime.getHeapUsage")).usedSize;
-}
 
 test("the first page is there soon, and answers clicks at once", async ({
   browser,
@@ -76,20 +77,26 @@ test("the first page is there soon, and answers clicks at once", async ({
   member,
   signIn,
 }) => {
-  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }]);
+  const workflow = await apply(admin, greets);
   for (let i = 0; i < 5; i++) {
     await run(admin, workflow, { name: "Ada" });
   }
   const address = `${server.url}/executions?filter=workflow:${workflow.name}`;
-  const [paints, lists]: [number[], number[]] = [[], []];
+  const [paints, largest, lists, spent]: [number[], number[], number[], number[]] = [[], [], [], []];
   await signIn(member);
   const cookies = await page.context().cookies();
   for (let i = 0; i < 5; i++) {
-    const { paint, list } = await cold(browser, address, cookies);
-    paints.push(paint);
-    lists.push(list);
+    const times = await cold(browser, address, cookies);
+    paints.push(times.paint);
+    largest.push(times.largest);
+    lists.push(times.list);
+    spent.push(times.spent);
   }
-  measured(`cold: first paint ${median(paints).toFixed(0)} ms, list ${median(lists).toFixed(0)} ms (median of 5)`);
+  measured(
+    `cold: first paint ${median(paints).toFixed(0)} ms, largest ${median(largest).toFixed(0)} ms, ` +
+      `list ${median(lists).toFixed(0)} ms, ${median(spent).toFixed(0)} ms of a processor (medians of 5)`,
+  );
+  expect(median(spent), "milliseconds of a processor until the list is there").toBeLessThan(bars.cold);
 
   await page.addInitScript(() => {
     const slow: number[] = [];
@@ -103,33 +110,52 @@ test("the first page is there soon, and answers clicks at once", async ({
     }).observe({ type: "event", buffered: true, durationThreshold: 16 } as PerformanceObserverInit);
   });
   await page.goto(address);
-  await page.getByRole("link", { name: workflow.name }).first().click();
+  const rest: number[] = [];
+  const work = await Work.of(page);
+  /** Does something that a person sees the answer to at once: in the next frame. */
+  const act = async (does: () => Promise<unknown>) =>
+    rest.push(
+      await work.during(async () => {
+        await does();
+        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      }),
+    );
+  await expect(page.getByRole("link", { name: workflow.name }).first()).toBeVisible();
+  await act(() => page.getByRole("link", { name: workflow.name }).first().click());
   for (const tab of ["Graph", "Input/output", "Log", "Files", "About", "Timeline"]) {
-    await page.getByRole("link", { name: tab, exact: true }).click();
+    await act(() => page.getByRole("link", { name: tab, exact: true }).click());
   }
   await expect(page.getByRole("tree").getByText("greet")).toBeVisible();
   for (const section of ["Overview", "Workflows", "Batches", "Executions"]) {
-    await page.getByRole("link", { name: section, exact: true }).click();
+    await act(() => page.getByRole("link", { name: section, exact: true }).click());
     await expect(page.getByRole("heading", { name: section, level: 1 })).toBeVisible();
   }
-  await page.getByRole("button", { name: /^Account of/ }).click();
+  await act(() => page.getByRole("button", { name: /^Account of/ }).click());
   await expect(page.getByRole("dialog")).toBeVisible();
   await page.keyboard.press("Escape");
-  await page.keyboard.press("ControlOrMeta+k");
+  await act(() => page.keyboard.press("ControlOrMeta+k"));
   await expect(page.getByRole("combobox", { name: /^Name of a page/ })).toBeFocused();
   const clicks = await page.evaluate(() => (globalThis as unknown as { slow: number[] }).slow);
-  measured(`clicks to paint: slowest ${Math.max(0, ...clicks)} ms, p75 ${percentile(clicks, 75)} ms of those above 16`);
-  if (full) {
-    expect(median(paints)).toBeLessThan(3 * 800);
-    expect(median(lists)).toBeLessThan(3 * 1200);
-    expect(Math.max(0, ...clicks)).toBeLessThan(3 * 100);
-  }
+  measured(
+    `clicks to paint: slowest ${Math.max(0, ...clicks)} ms, p75 ${percentile(clicks, 75)} ms of those above 16; ` +
+      `${percentile(rest, 75).toFixed(0)} ms of a processor for 75 of 100, ${Math.max(...rest).toFixed(0)} at most`,
+  );
+  expect(percentile(rest, 75), "milliseconds of a processor for a click").toBeLessThan(bars.click);
 });
 
 type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
 
+interface Times {
+  paint: number;
+  /** The largest part of the page that is painted at once (LCP). */
+  largest: number;
+  list: number;
+  /** On a processor, until then. */
+  spent: number;
+}
+
 /** Opens an address in a browser that has nothing of it: when something is painted, and when the list is there. */
-async function cold(browser: Browser, address: string, cookies: Cookies): Promise<{ paint: number; list: number }> {
+async function cold(browser: Browser, address: string, cookies: Cookies): Promise<Times> {
   const context = await browser.newContext();
   await context.addCookies(cookies);
   const page = await context.newPage();
@@ -141,12 +167,19 @@ async function cold(browser: Browser, address: string, cookies: Cookies): Promis
       }
     });
     observer.observe(document, { childList: true, subtree: true });
+    new PerformanceObserver((list) => {
+      performance.clearMarks("largest");
+      performance.mark("largest", { startTime: list.getEntries().at(-1)?.startTime ?? 0 });
+    }).observe({ type: "largest-contentful-paint", buffered: true });
   });
+  const work = await Work.of(page);
   await page.goto(address);
-  const time = (name: string) =>
-    page.waitForFunction((wanted) => performance.getEntriesByName(wanted)[0]?.startTime, name);
-  const [paint, list] = await Promise.all(["first-contentful-paint", "list"].map(time));
-  const times = { paint: (await paint?.jsonValue()) ?? 0, list: (await list?.jsonValue()) ?? 0 };
+  const time = async (name: string) => {
+    const found = await page.waitForFunction((wanted) => performance.getEntriesByName(wanted)[0]?.startTime, name);
+    return (await found.jsonValue()) ?? 0;
+  };
+  const [paint, list] = [await time("first-contentful-paint"), await time("list")];
+  const times = { paint, largest: await time("largest"), list, spent: await work.spent() };
   await context.close();
   return times;
 }

@@ -7,7 +7,7 @@ import { sideways, space } from "./inspect.ts";
 import { Admin, someone, type Person } from "./people.ts";
 import { ask, asking } from "./tasks.ts";
 import { passTimeUntil, soon } from "./time.ts";
-import { apply, run } from "./workflows.ts";
+import { apply, greets, numbered, refuse, run, runBatch, waits } from "./workflows.ts";
 
 /** What the pages show, made once for each worker. */
 interface Made {
@@ -24,10 +24,8 @@ interface Made {
 let made: Made;
 
 test.beforeAll(async ({ shared: { admin } }) => {
-  const refuses = [{ refuse: { raise: { error: { type: "https://e.com/no", status: 422 } } } }];
-  const workflow = await apply(admin, refuses, { document: { namespace: `faults-${process.pid}` } });
-  const path = `/workflows/${workflow.id}/batch?wait=60s`;
-  const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 1 }] });
+  const workflow = await apply(admin, [{ refuse: refuse() }], { document: { namespace: `faults-${process.pid}` } });
+  const batch = await runBatch(admin, workflow, numbered(1));
   await admin.call("PUT", "/secrets/spoiled", { value: "k-71-ocelot" });
   const person = someone("Barbara Liskov");
   const id = await admin.admit(person, [{ role: "admin" }]);
@@ -273,7 +271,7 @@ test("the server is killed while a person types, and nothing is lost or sent twi
   const admin = await Admin.of(server);
   const document = { type: "object", required: ["name"], properties: { name: { type: "string" } } };
   const input = { schema: { format: "json", document } };
-  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }], { input });
+  const workflow = await apply(admin, greets, { input });
   await run(admin, workflow, { name: "Grace" });
   const person = someone("Alan Turing");
   await admin.admit(person, [{ role: "operator" }]);
@@ -326,9 +324,8 @@ test("a stream that is cut in the middle of an event continues without a gap", a
   signIn,
   watch,
 }) => {
-  const workflow = await apply(admin, [{ later: { wait: { hours: 1 } } }]);
-  const path = `/workflows/${workflow.id}/batch?executions=none`;
-  const batch = await admin.call<{ id: string }>("POST", path, { items: [{}, {}, {}] });
+  const workflow = await apply(admin, waits);
+  const batch = await runBatch(admin, workflow, numbered(3), { wait: "0s" });
   const { data: waiting } = await admin.call<{ data: { id: string }[] }>("GET", `/executions?batch_id=${batch.id}`);
   expect(waiting).toHaveLength(3);
   await signIn(made.person, faults);
@@ -381,7 +378,7 @@ test("a session that ends while a form is sent leaves the form as it is", async 
   watch,
 }) => {
   const input = { schema: { format: "json", document: { type: "object", properties: { name: { type: "string" } } } } };
-  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }], { input });
+  const workflow = await apply(admin, greets, { input });
   await signIn(made.person);
   await page.goto(`/workflows/${workflow.name}?tab=run`);
   await page.getByLabel("Name", { exact: true }).fill("Ada");

@@ -1,8 +1,9 @@
 import { expect, test } from "./harness.ts";
 import { sideways, violations } from "./inspect.ts";
+import { full } from "./measure.ts";
 import { someone } from "./people.ts";
 import { ask, asking } from "./tasks.ts";
-import { apply, run } from "./workflows.ts";
+import { apply, numbered, refuse, run, runBatch } from "./workflows.ts";
 
 test("the whole UI in German, dark and without motion asks no other server, and axe finds nothing", async ({
   page,
@@ -10,10 +11,10 @@ test("the whole UI in German, dark and without motion asks no other server, and 
   signIn,
   inspect,
 }) => {
-  const workflow = await apply(admin, [{ refuse: { raise: { error: { type: "https://e.com/no", status: 422 } } } }]);
+  test.setTimeout(full ? 1_800_000 : 300_000); // it looks at all screens, one after the other
+  const workflow = await apply(admin, [{ refuse: refuse() }]);
   const execution = await run(admin, workflow);
-  const path = `/workflows/${workflow.id}/batch?wait=30s`;
-  const batch = await admin.call<{ id: string }>("POST", path, { items: [{ number: 1 }] });
+  const batch = await runBatch(admin, workflow, numbered(1));
   const operation = await admin.call<{ id: string }>("POST", "/operations", { action: "retry", ids: [execution] });
   const person = someone("Käthe Paulus");
   const id = await admin.admit(person, [{ role: "admin" }]);
@@ -72,7 +73,7 @@ test("the whole UI in German, dark and without motion asks no other server, and 
       await page.setViewportSize({ width: 1280, height: 800 });
       expect(await violations(page)).toEqual([]);
     });
-    if (process.env["CHARGEHAND_FULL"]) {
+    if (full) {
       await inspect(`german-${name}`);
       await page.emulateMedia({ reducedMotion: "reduce" });
     }

@@ -25,6 +25,8 @@ interface Fixtures extends Options {
   member: Person & { id: string };
   /** Gives the browser a session of a person, without the pages for that. */
   signIn: (person: Person, at?: { url: string }) => Promise<void>;
+  /** Makes a person with a role, and gives the browser a session of theirs. */
+  enter: (role: string, name?: string) => Promise<Person & { id: string }>;
   /** Stands before the server and spoils answers, for a browser that goes to its address. */
   faults: Faults;
   hand: Hand;
@@ -74,6 +76,14 @@ export const test = base.extend<Fixtures, Shared>({
       const answer = await post(at, "/session", { email, password });
       const [name = "", value = ""] = (answer.headers.getSetCookie()[0] ?? "").split(";")[0]?.split("=") ?? [];
       await context.addCookies([{ name, value, url: at.url, httpOnly: true, sameSite: "Lax" }]);
+    }),
+
+  enter: ({ admin, signIn }, use) =>
+    use(async (role, name) => {
+      const person = someone(name);
+      const id = await admin.admit(person, [{ role }]);
+      await signIn(person);
+      return { ...person, id };
     }),
 
   faults: async ({ server, others }, use) => {

@@ -16,3 +16,15 @@ export async function holdBack(page: Page, path: string, method: string): Promis
     await Promise.all(held.map((route) => route.continue()));
   };
 }
+
+/** Has requests answered with an error, in the form of the API, until `page.unroute` or `page.unrouteAll`. */
+export function answerWith(
+  page: Page,
+  path: string | RegExp,
+  problem: { status: number; code?: string; title?: string },
+) {
+  const json = { code: "spoiled", title: `Spoiled with ${problem.status}`, request_id: "0f1e2d3c", ...problem };
+  return page.route(path, (route) =>
+    route.fulfill({ status: problem.status, contentType: "application/problem+json", json }),
+  );
+}

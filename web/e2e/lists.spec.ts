@@ -3,7 +3,7 @@ import { expect, test } from "./harness.ts";
 import { heapOf, measured } from "./measure.ts";
 import { someone } from "./people.ts";
 import { passTimeUntil, scrollUntil, soon } from "./time.ts";
-import { apply, run } from "./workflows.ts";
+import { apply, greets, run } from "./workflows.ts";
 
 const rows = 100_000;
 
@@ -86,7 +86,7 @@ test("a list that cannot be asked for again says from when it is, until it can",
   faults,
   watch,
 }) => {
-  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }]);
+  const workflow = await apply(admin, greets);
   await run(admin, workflow, { name: "Ada" });
   await signIn(member, faults);
   await page.clock.install();

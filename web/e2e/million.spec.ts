@@ -8,9 +8,12 @@ import { Admin, someone } from "./people.ts";
 
 const executions = process.env["CHARGEHAND_SEED"] ?? "1000000";
 
-/** What pages ask in at most this many milliseconds; more is taken on a machine that is busy. */
+/**
+ * What pages ask is answered in this many milliseconds on a machine that does nothing else. On any other one, the server
+ * may be on a processor for so long, and nothing may wait for much longer.
+ */
 const bar = 300;
-const factor = 3;
+const patience = 10;
 
 test("lists, filters, counts and the overview answer soon with a million executions", async ({
   page,
@@ -42,10 +45,12 @@ test("lists, filters, counts and the overview answer soon with a million executi
     workflows: ["/workflows", page.getByRole("link", { name: title }).first()],
   } as const;
   for (const [name, [address, seen]] of Object.entries(pages)) {
-    const times: number[] = [];
+    const [times, work]: [number[], number[]] = [[], []];
     for (let i = 0; i < 5; i++) {
+      const before = server.processorTime();
       await page.goto(faults.url + address);
       await expect(seen).toBeVisible();
+      work.push(server.processorTime() - before);
       const asked = await page.evaluate(() =>
         performance
           .getEntriesByType("resource")
@@ -54,7 +59,9 @@ test("lists, filters, counts and the overview answer soon with a million executi
       );
       times.push(Math.max(...asked));
     }
-    measured(`${executions} executions, ${name}: slowest answer ${median(times).toFixed(0)} ms (median of 5)`);
-    expect(median(times), name).toBeLessThan(bar * factor);
+    const answered = `slowest answer ${median(times).toFixed(0)} ms, ${median(work)} ms of a processor`;
+    measured(`${executions} executions, ${name}: ${answered} (medians of 5)`);
+    expect(median(work), `milliseconds of a processor for ${name}`).toBeLessThan(bar);
+    expect(median(times), `milliseconds until ${name} was answered`).toBeLessThan(bar * patience);
   }
 });

@@ -19,13 +19,20 @@ const byKeyboard = [
 /** Every story runs in three ways: with the pointer, with the keyboard alone, and without script. */
 export default defineConfig<Options>({
   testDir: ".",
-  testIgnore: full ? [] : ["million.spec.ts", ...(process.env["CHARGEHAND_PICTURES"] ? [] : ["pictures.spec.ts"])],
+  testIgnore: full
+    ? []
+    : [
+        "million.spec.ts",
+        ...(process.env["CHARGEHAND_PICTURES"] ? [] : ["pictures.spec.ts"]),
+        ...(process.env["CHARGEHAND_SOAK"] ? [] : ["soak.spec.ts"]),
+      ],
   outputDir: "results/failed",
   workers: 2,
   fullyParallel: true,
   forbidOnly: Boolean(process.env["CI"]),
-  // Limits for a machine that is busy with other tests. A test alone takes one to five seconds.
-  timeout: 180_000,
+  // Limits for a machine that is busy with other tests. A test alone takes one to five seconds, and with the variants of
+  // test/full five times as long.
+  timeout: full ? 900_000 : 180_000,
   expect: { timeout: 30_000 },
   reporter: [["dot"], ["./report.ts"]],
   use: {

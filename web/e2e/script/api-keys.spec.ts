@@ -1,18 +1,6 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { resolve } from "node:path";
 import { expect, test } from "../harness.ts";
-import { someone } from "../people.ts";
-
-const exec = promisify(execFile);
-
-/** How the snippets of the page are run: as a person would. */
-const programs: Record<string, (text: string) => [string, string[]]> = {
-  curl: (text) => ["bash", ["-c", text]],
-  Python: (text) => ["python3", ["-c", text]],
-  TypeScript: (text) => [process.execPath, ["--input-type=module", "-e", text]],
-  CLI: (text) => ["bash", ["-c", text]],
-};
+import { answerWith } from "../hold.ts";
+import { snippetsOf } from "../snippets.ts";
 
 test("a person makes a key, uses it as the page says, and revokes it", async ({
   page,
@@ -43,13 +31,7 @@ test("a person makes a key, uses it as the page says, and revokes it", async ({
   await inspect("api-keys-refused");
   await hand.fill("Only from these network addresses", "127.0.0.0/8");
   // The server wants a fresh sign-in, which the page asks for without losing what was typed.
-  await page.route("**/api/v1/me/api-keys", (route) =>
-    route.fulfill({
-      status: 403,
-      contentType: "application/problem+json",
-      json: { code: "fresh_sign_in_required", title: "A fresh sign-in is required", status: 403 },
-    }),
-  );
+  await answerWith(page, "**/api/v1/me/api-keys", { status: 403, code: "fresh_sign_in_required" });
   await hand.press("Make the key");
   await expect(page.getByLabel("Your password")).toBeVisible();
   await page.unroute("**/api/v1/me/api-keys");
@@ -61,15 +43,9 @@ test("a person makes a key, uses it as the page says, and revokes it", async ({
   await inspect("api-keys-made");
   const line = await page.locator("[data-snippet='Environment variable']").textContent();
   const key = /^export CHARGEHAND_API_KEY=(\S{20,})$/.exec(line ?? "")?.[1] ?? "";
-  const env: NodeJS.ProcessEnv = { ...process.env, CHARGEHAND_API_KEY: key };
-  env["PATH"] = `${resolve(import.meta.dirname, "../../../bin")}:${env["PATH"]}`;
-  const commands = await Promise.all(
-    Object.entries(programs).map(async ([name, how]) =>
-      how((await page.locator(`[data-snippet='${name}']`).textContent()) ?? ""),
-    ),
-  );
-  for (const [program, args] of commands) {
-    await exec(program, args, { env });
+  const snippets = await snippetsOf(page);
+  for (const snippet of snippets) {
+    await snippet.run(key);
   }
   await hand.press("I have stored it");
 
@@ -81,38 +57,31 @@ test("a person makes a key, uses it as the page says, and revokes it", async ({
   await expect(row).toContainText("Only for 127.0.0.0/8");
 
   // Rotated without a grace, the key before is refused at once.
-  const [first] = commands;
-  if (first === undefined) {
-    throw new Error("the page shows no snippet");
-  }
-  const [curl, curlArgs] = first;
+  const [curl] = snippets;
   await hand.press("Rotate nightly import");
   await page.getByLabel("The old one counts").selectOption("0s");
   await hand.press("Rotate");
   const next = await page.locator("[data-snippet='Environment variable']").textContent();
   await hand.press("I have stored it");
-  await expect(exec(curl, curlArgs, { env })).rejects.toThrow();
-  env["CHARGEHAND_API_KEY"] = next?.slice("export CHARGEHAND_API_KEY=".length);
-  await exec(curl, curlArgs, { env });
+  const rotated = next?.slice("export CHARGEHAND_API_KEY=".length) ?? "";
+  await expect(curl?.run(key)).rejects.toThrow();
+  await curl?.run(rotated);
 
   await hand.press("Revoke nightly import");
   await hand.press("Revoke");
   await expect(page.getByText("You have no API key yet.")).toBeVisible();
-  for (const [program, args] of commands) {
-    await expect(exec(program, args, { env })).rejects.toThrow();
+  for (const snippet of snippets) {
+    await expect(snippet.run(rotated)).rejects.toThrow();
   }
 });
 
 test("an admin makes a key of the account for one namespace in the other environment, which ends soon", async ({
   page,
-  admin,
-  signIn,
+  enter,
   hand,
   inspect,
 }) => {
-  const person = someone();
-  await admin.admit(person, [{ role: "admin" }]);
-  await signIn(person); // which is fresh for ten minutes
+  await enter("admin"); // which is fresh for ten minutes
   await page.goto("/account/api-keys");
   await hand.press("New key");
   await hand.fill("Name", "line 7");

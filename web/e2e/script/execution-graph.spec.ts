@@ -1,7 +1,5 @@
 import { expect, test } from "../harness.ts";
-import { apply, run } from "../workflows.ts";
-
-const refused = { type: "https://example.com/refused", status: 422, title: "Refused by Anna" };
+import { apply, refuse, run } from "../workflows.ts";
 
 test("the graph of an execution shows how its tasks are and opens them, as a picture and as an outline", async ({
   page,
@@ -28,7 +26,7 @@ test("the graph of an execution shows how its tasks are and opens them, as a pic
         do: [
           {
             attempt: {
-              try: [{ check: { if: "${ $n == 1 }", raise: { error: refused } } }],
+              try: [{ check: refuse({}, { if: "${ $n == 1 }" }) }],
               catch: { errors: { with: { status: 422 } }, do: [{ tell: { set: { told: true } } }] },
             },
           },
@@ -36,7 +34,7 @@ test("the graph of an execution shows how its tasks are and opens them, as a pic
       },
     },
     { pause: { wait: { milliseconds: 1 } } },
-    { refuse: { raise: { error: refused } } },
+    { refuse: refuse() },
     { last: { set: { done: true } } },
   ]);
   const id = await run(admin, workflow, { size: 1 });

@@ -1,18 +1,11 @@
 import { expect, test } from "../harness.ts";
-import { someone } from "../people.ts";
-import { apply, run } from "../workflows.ts";
+import { answerWith } from "../hold.ts";
+import { apply, refuse, run } from "../workflows.ts";
 
-const refused = { type: "https://example.com/refused", status: 422, title: "Refused by Anna" };
-
-test("a retry from a task does not run those before it again", async ({ page, admin, signIn, hand, inspect }) => {
-  const workflow = await apply(admin, [
-    { greet: { set: { greeting: "${ .name }" } } },
-    { refuse: { raise: { error: refused } } },
-  ]);
+test("a retry from a task does not run those before it again", async ({ page, admin, enter, hand, inspect }) => {
+  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }, { refuse: refuse() }]);
   const failed = await run(admin, workflow, { name: "Ada" });
-  const person = someone("Alan Turing");
-  await admin.admit(person, [{ role: "operator" }]);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
   await page.goto(`/executions/${failed}`);
   await hand.press("Retry from refuse");
   await expect(page.getByRole("dialog")).toContainText("Tasks before it are not run again.");
@@ -50,7 +43,7 @@ test("a loop of 10,000 passes opens as one row, with the pass that is asked for"
   member,
   signIn,
 }) => {
-  const check = { check: { if: "${ $n % 1000 == 7 }", raise: { error: refused } } };
+  const check = { check: refuse({}, { if: "${ $n % 1000 == 7 }" }) };
   const attempt = { attempt: { try: [check], catch: { errors: { with: { status: 422 } } } } };
   const workflow = await apply(admin, [{ each: { for: { each: "n", in: "${ [range(10000)] }" }, do: [attempt] } }]);
   const id = await run(admin, workflow, {}, "60s");
@@ -105,12 +98,9 @@ test("a page that the server refuses, or is too busy for, says so", async ({
   const id = await run(admin, await apply(admin, [{ greet: { set: { greeting: "hello" } } }]));
   await signIn(member);
   for (const status of [403, 500]) {
-    const body = JSON.stringify({ code: "x", title: `Answer ${status}`, status, request_id: "request-1" });
-    await page.route("**/progress*", (route) =>
-      route.fulfill({ status, contentType: "application/problem+json", body }),
-    );
+    await answerWith(page, "**/progress*", { status });
     await page.goto(`/executions/${id}`);
-    await expect(page.getByRole("alert")).toContainText(status === 403 ? "You may not see this" : "Answer 500");
+    await expect(page.getByRole("alert")).toContainText(status === 403 ? "You may not see this" : "Spoiled with 500");
     await inspect(`execution-answer-${status}`);
     await page.unroute("**/progress*");
   }

@@ -1,25 +1,19 @@
 import { expect, test } from "../harness.ts";
-import { someone } from "../people.ts";
-import { apply, run } from "../workflows.ts";
-
-const refused = { type: "https://example.com/refused", status: 422, title: "Refused by Anna", detail: "Too dear." };
-const operator = [{ role: "operator" }];
+import { apply, refuse, run, waits } from "../workflows.ts";
 
 test("a failed execution says why, shows the failing task, and is repeated with another input", async ({
   page,
   admin,
-  signIn,
+  enter,
   hand,
   inspect,
 }) => {
   const workflow = await apply(admin, [
     { greet: { set: { greeting: "${ .name }" } } },
-    { refuse: { if: '${ .greeting != "Anna" }', raise: { error: refused } } },
+    { refuse: refuse({ detail: "Too dear." }, { if: '${ .greeting != "Anna" }' }) },
   ]);
   const failed = await run(admin, workflow, { name: "Ada" });
-  const person = someone("Alan Turing");
-  await admin.admit(person, operator);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
 
   await page.goto(`/executions/${failed}`);
   const inspector = page.getByRole("region", { name: "Run of the task" });
@@ -70,7 +64,7 @@ test("a failed execution says why, shows the failing task, and is repeated with 
 });
 
 test("a loop is one row, and its failed passes are found", async ({ page, admin, member, signIn, hand, inspect }) => {
-  const check = { check: { if: "${ $n % 100 == 7 }", raise: { error: refused } } };
+  const check = { check: refuse({}, { if: "${ $n % 100 == 7 }" }) };
   const attempt = { attempt: { try: [check], catch: { errors: { with: { status: 422 } } } } };
   const workflow = await apply(admin, [
     { each: { for: { each: "n", in: "${ [range(300)] }" }, do: [attempt] } },
@@ -93,12 +87,10 @@ test("a loop is one row, and its failed passes are found", async ({ page, admin,
   await expect(page.getByRole("button", { name: "Retry", exact: true })).toHaveCount(0);
 });
 
-test("an execution that waits is suspended, resumed and cancelled", async ({ page, admin, signIn, hand, inspect }) => {
-  const workflow = await apply(admin, [{ pause: { wait: { hours: 1 } } }]);
+test("an execution that waits is suspended, resumed and cancelled", async ({ page, admin, enter, hand, inspect }) => {
+  const workflow = await apply(admin, waits);
   const id = await run(admin, workflow, {}, "0s");
-  const person = someone("Alan Turing");
-  await admin.admit(person, operator);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
   await page.goto(`/executions/${id}`);
   await expect(page.getByRole("treeitem", { name: /pause/ })).toContainText("waiting");
   await inspect("execution-waiting");

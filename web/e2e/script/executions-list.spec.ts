@@ -1,12 +1,7 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
 import { scrollUntil, soon } from "../time.ts";
-import { apply, run } from "../workflows.ts";
-
-const greets = [{ greet: { set: { greeting: "${ .name }" } } }];
-const refuse = (title: string, detail: string) => ({
-  raise: { error: { type: "https://example.com/refused", status: 422, title, detail } },
-});
+import { apply, greets, refuse, run, runBatch } from "../workflows.ts";
 
 const list = (page: Page) => page.getByRole("table", { name: "Executions" });
 const rows = (page: Page) => list(page).locator("tbody tr:not(.space)");
@@ -20,7 +15,7 @@ test("a list of hundreds has few rows in the page, and is as it was after going 
 }) => {
   const workflow = await apply(admin, greets);
   const items = Array.from({ length: 180 }, (_, i) => ({ name: `n${i}` }));
-  await admin.call("POST", `/workflows/${workflow.id}/batch?wait=60s`, { items });
+  await runBatch(admin, workflow, items);
   await signIn(member);
   const address = `/executions?filter=workflow:${workflow.name}`;
   await page.goto(address);
@@ -66,8 +61,8 @@ test("failures are grouped by cause, and a group leads to what is in it", async 
   inspect,
 }) => {
   const workflow = await apply(admin, [
-    { late: { if: "${ .n < 2 }", ...refuse("Late", "Order 4711 is late.") } },
-    { gone: refuse("Gone", "It is gone.") },
+    { late: refuse({ detail: "Order 4711 is late." }, { if: "${ .n < 2 }" }) },
+    { gone: refuse({ detail: "It is gone." }) },
   ]);
   for (const n of [1, 1, 1, 3]) {
     await run(admin, workflow, { n });

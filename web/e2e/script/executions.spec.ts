@@ -1,11 +1,8 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
-import { apply, run } from "../workflows.ts";
+import { apply, greets, refuse, run } from "../workflows.ts";
 
-const fails = [
-  { refuse: { raise: { error: { type: "https://example.com/refused", status: 422, title: "Refused by Anna" } } } },
-];
-const greets = [{ greet: { set: { greeting: "${ .name }" } } }];
+const fails = [{ refuse: refuse() }];
 
 const rows = (page: Page) => page.getByRole("table", { name: "Executions" }).locator("tbody tr");
 

@@ -1,7 +1,7 @@
 import { chmod } from "node:fs/promises";
 import { expect, test } from "../harness.ts";
 import { Admin } from "../people.ts";
-import { apply, run } from "../workflows.ts";
+import { apply, run, waits } from "../workflows.ts";
 
 test("an admin sees what waits, what is left of the disk, and what is wrong as soon as it is", async ({
   page,
@@ -12,8 +12,7 @@ test("an admin sees what waits, what is left of the disk, and what is wrong as s
 }) => {
   const server = await fresh();
   const admin = await Admin.of(server);
-  const waits = await apply(admin, [{ later: { wait: { hours: 1 } } }]);
-  await run(admin, waits, {}, "0s");
+  await run(admin, await apply(admin, waits), {}, "0s");
   await admin.enter(context);
   await page.goto(server.url);
   await hand.follow("Health");

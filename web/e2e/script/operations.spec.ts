@@ -1,29 +1,25 @@
 import { expect, test } from "../harness.ts";
-import { someone } from "../people.ts";
-import { apply, run } from "../workflows.ts";
+import { full } from "../measure.ts";
+import { apply, numbered, refuse, run, runBatch, waits } from "../workflows.ts";
 
 /** A batch has 10,000 items at most. */
-const batches = process.env["CHARGEHAND_FULL"] === undefined ? [120] : [6000, 6000];
+const batches = full ? [6000, 6000] : [120];
 const total = batches.reduce((sum, size) => sum + size, 0);
 
 test("a person cancels all executions that match a filter, and sees what became of them", async ({
   page,
   admin,
-  signIn,
+  enter,
   hand,
   watch,
   inspect,
 }) => {
-  test.setTimeout(total > 1000 ? 900_000 : 180_000);
-  const workflow = await apply(admin, [{ pause: { wait: { hours: 1 } } }]);
+  const workflow = await apply(admin, waits);
   const other = await run(admin, workflow, {}, "0s");
   for (const size of batches) {
-    const items = Array.from({ length: size }, (_, n) => ({ n }));
-    await admin.call("POST", `/workflows/${workflow.id}/batch`, { items });
+    await runBatch(admin, workflow, numbered(size), { wait: "0s" });
   }
-  const person = someone("Alan Turing");
-  await admin.admit(person, [{ role: "operator" }]);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
   await page.goto(`/executions?filter=workflow:${workflow.name}+cause:batch`);
   const links = page.locator("[data-row]");
   await links.nth(2).focus();
@@ -63,12 +59,11 @@ test("a person cancels all executions that match a filter, and sees what became 
 test("a group of failures is retried with a later version, and what could not be is listed", async ({
   page,
   admin,
-  signIn,
+  enter,
   hand,
   inspect,
 }) => {
-  const refused = { type: "https://example.com/refused", status: 422, title: "Refused" };
-  const workflow = await apply(admin, [{ refuse: { raise: { error: refused } } }]);
+  const workflow = await apply(admin, [{ refuse: refuse() }]);
   for (const input of [{ name: "Ada" }, { n: 1 }, { n: 2 }]) {
     await run(admin, workflow, input);
   }
@@ -79,9 +74,7 @@ test("a group of failures is retried with a later version, and what could not be
     input: { schema: { format: "json", document: schema } },
     do: [{ greet: { set: { greeting: "${ .name }" } } }],
   });
-  const person = someone("Alan Turing");
-  await admin.admit(person, [{ role: "operator" }]);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
   await page.goto(`/executions?filter=workflow:${workflow.name}&group=cause`);
   await hand.press("Retry these");
   const dialog = page.getByRole("dialog");
@@ -89,7 +82,7 @@ test("a group of failures is retried with a later version, and what could not be
   await dialog.getByLabel("Version").selectOption("the one that is published now");
   await inspect("operation-retry");
   await hand.press("Retry executions");
-  await expect(page.getByRole("status").filter({ hasText: "completed" })).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole("status").filter({ hasText: "completed" })).toBeVisible();
   await expect(page.getByRole("table", { name: "What failed" }).locator("tbody tr")).toHaveCount(2);
   await inspect("operation-failures");
   await hand.follow("To the executions");

@@ -1,8 +1,7 @@
 import { expect, test } from "../harness.ts";
+import { answerWith } from "../hold.ts";
 import { Admin, someone } from "../people.ts";
-import { apply, run } from "../workflows.ts";
-
-const refused = { type: "https://example.com/refused", status: 422, title: "Refused", detail: "Refused by Anna." };
+import { apply, greets, numbered, refuse, run, runBatch, waits } from "../workflows.ts";
 
 test("the overview of a new server says how to begin", async ({ page, fresh, inspect }) => {
   const server = await fresh();
@@ -17,16 +16,12 @@ test("the overview of a new server says how to begin", async ({ page, fresh, ins
 test("a person sees what failed and what runs, and goes to it", async ({ page, fresh, hand, inspect }) => {
   const server = await fresh();
   const admin = await Admin.of(server);
-  const [good, bad] = [
-    await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }]),
-    await apply(admin, [{ refuse: { raise: { error: refused } } }]),
-  ];
-  const waits = await apply(admin, [{ later: { wait: { hours: 1 } } }]);
+  const [good, bad] = [await apply(admin, greets), await apply(admin, [{ refuse: refuse() }])];
+  const open = await apply(admin, waits);
   await run(admin, good, { name: "Ada" });
   const failed = await run(admin, bad);
-  await admin.call("POST", `/workflows/${waits.id}/executions`, { input: {} });
-  const items = Array.from({ length: 3 }, (_, i) => ({ number: i }));
-  await admin.call("POST", `/workflows/${waits.id}/batch`, { items, concurrency: 5 });
+  await admin.call("POST", `/workflows/${open.id}/executions`, { input: {} });
+  await runBatch(admin, open, numbered(3), { wait: "0s", concurrency: 5 });
   await admin.enter(page.context());
 
   await page.goto(server.url);
@@ -74,15 +69,9 @@ test("a person who may not read executions reads why, and a failing server says 
   expect(watch.take().filter((line) => !line.startsWith("403 for "))).toEqual([]);
 
   await signIn(member);
-  await page.route("**/api/v1/overview?*", (route) =>
-    route.fulfill({
-      status: 500,
-      contentType: "application/problem+json",
-      body: JSON.stringify({ status: 500, code: "internal", title: "Internal error", request_id: "req_1" }),
-    }),
-  );
+  await answerWith(page, "**/api/v1/overview?*", { status: 500 });
   await page.reload();
-  await expect(page.getByRole("alert").first()).toContainText("Internal error");
+  await expect(page.getByRole("alert").first()).toContainText("Spoiled with 500");
   await inspect("overview-failing");
   expect(watch.take().filter((line) => !line.startsWith("500 for "))).toEqual([]);
 });

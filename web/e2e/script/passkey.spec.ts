@@ -1,9 +1,6 @@
 import { expect, test } from "../harness.ts";
-import { Authenticator } from "../authenticator.ts";
+import { Authenticator, named } from "../authenticator.ts";
 import { someone } from "../people.ts";
-
-// Passkeys belong to a name, and an address is none.
-const named = (url: string) => url.replace("//127.0.0.1:", "//localhost:");
 
 test("the first admin makes a passkey in place of a password", async ({ page, hand, inspect, fresh, others }) => {
   const server = await fresh();

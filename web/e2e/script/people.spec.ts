@@ -1,5 +1,5 @@
 import type { BrowserContext } from "@playwright/test";
-import { Authenticator } from "../authenticator.ts";
+import { Authenticator, named } from "../authenticator.ts";
 import { expect, test } from "../harness.ts";
 import { address, Admin, someone } from "../people.ts";
 import { scrollUntil, soon } from "../time.ts";
@@ -161,15 +161,12 @@ test("the last admin stays, and the audit log shows who has changed what", async
 
 test("an admin makes a group, gives it a role, and takes a member out and back in", async ({
   page,
-  admin,
   member,
-  signIn,
+  enter,
   hand,
   inspect,
 }) => {
-  const boss = someone("Barbara Liskov");
-  await admin.admit(boss, [{ role: "admin" }]);
-  await signIn(boss);
+  await enter("admin", "Barbara Liskov");
   await page.goto("/admin/groups");
   await hand.press("New group");
   const name = `Finance ${member.email}`;
@@ -285,12 +282,12 @@ test("a dangerous change asks for a fresh sign-in by passkey, and does then what
   watch,
   inspect,
 }) => {
-  const named = server.url.replace("//127.0.0.1:", "//localhost:"); // passkeys belong to a name
-  others.push(named);
+  const url = named(server.url);
+  others.push(url);
   const authenticator = await Authenticator.of(page);
   const boss = someone("Frances Allen");
   await admin.admit(boss, [{ role: "admin" }]);
-  await page.goto(`${named}/sign-in?return=/account/security`);
+  await page.goto(`${url}/sign-in?return=/account/security`);
   await page.getByLabel("E-mail", { exact: true }).fill(boss.email);
   await page.getByLabel("Password", { exact: true }).fill(boss.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -299,7 +296,7 @@ test("a dangerous change asks for a fresh sign-in by passkey, and does then what
   await hand.press("Make the passkey");
   await expect(page.getByRole("row", { name: /laptop/ })).toBeVisible();
 
-  await page.goto(`${named}/admin/groups`);
+  await page.goto(`${url}/admin/groups`);
   await hand.press("New group");
   const name = `Typed once by ${boss.email}`;
   await hand.fill("Name", name);
@@ -329,13 +326,11 @@ test("a dangerous change asks for a fresh sign-in by passkey, and does then what
 test("users are found by a text and a status, and of many only those that are seen are in the page", async ({
   page,
   admin,
-  signIn,
+  enter,
   hand,
   inspect,
 }) => {
-  const boss = someone("Joan Clarke");
-  await admin.admit(boss, [{ role: "admin" }]);
-  await signIn(boss);
+  const boss = await enter("admin", "Joan Clarke");
   const mark = `crowd-${boss.email.split("@")[0] ?? ""}-`;
   for (let i = 100; i < 330; i++) {
     await admin.call("POST", "/users", { email: `${mark}${i}@example.com`, name: `Crowd ${i}` });

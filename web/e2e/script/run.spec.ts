@@ -1,15 +1,9 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "../harness.ts";
 import { holdBack } from "../hold.ts";
-import { someone } from "../people.ts";
+import { snippetsOf } from "../snippets.ts";
 import { apply, run } from "../workflows.ts";
-
-const exec = promisify(execFile);
-const operator = [{ role: "operator" }];
 
 const schema = (document: object) => ({ input: { schema: { format: "json", document } } });
 const hello = [{ greet: { set: { greeting: '${ "Hello, \\(.name)!" }' } } }];
@@ -22,15 +16,13 @@ const named = {
 test("a person runs a workflow from its form, and downloads the result", async ({
   page,
   admin,
-  signIn,
+  enter,
   hand,
   watch,
   inspect,
 }) => {
   const workflow = await apply(admin, hello, { document: { title: "Say hello" }, ...schema(named) });
-  const person = someone("Alan Turing");
-  await admin.admit(person, operator);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
   await page.goto(`/workflows/${workflow.name}`);
   await hand.follow("Run");
   await expect(page).toHaveURL(`/workflows/${workflow.name}?tab=run`);
@@ -73,7 +65,7 @@ test("a person runs a workflow from its form, and downloads the result", async (
   expect(bytes.toString()).toContain("Hello, Ada!");
 });
 
-test("a form has a field for what a schema can say", async ({ page, admin, signIn, hand, inspect }) => {
+test("a form has a field for what a schema can say", async ({ page, admin, enter, hand, inspect }) => {
   const text = { type: "string" };
   const workflow = await apply(
     admin,
@@ -111,9 +103,7 @@ test("a form has a field for what a schema can say", async ({ page, admin, signI
       },
     }),
   );
-  const person = someone("Alan Turing");
-  await admin.admit(person, operator);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
   await page.goto(`/workflows/${workflow.name}?tab=run`);
 
   await hand.fill("Note", "two\nlines");
@@ -172,25 +162,15 @@ test("a form has a field for what a schema can say", async ({ page, admin, signI
   expect(execution.input).toEqual({ note: "kept", count: 3, rows: [{ item: "lamp" }], any: { deep: [true] } });
 });
 
-/** How the snippets of the page are run: as a person would. */
-const programs: Record<string, (text: string) => [string, string[]]> = {
-  curl: (text) => ["bash", ["-c", text]],
-  Python: (text) => ["python3", ["-c", text]],
-  TypeScript: (text) => [process.execPath, ["--input-type=module", "-e", text]],
-  CLI: (text) => ["bash", ["-c", text]],
-};
-
 test("programs start a workflow as its page says, with the input of the form", async ({
   page,
   admin,
-  signIn,
+  enter,
   hand,
   inspect,
 }) => {
   const workflow = await apply(admin, hello, schema(named));
-  const person = someone("Alan Turing");
-  await admin.admit(person, operator);
-  await signIn(person);
+  await enter("operator", "Alan Turing");
   await page.goto(`/workflows/${workflow.name}?tab=run`);
   await hand.fill("Name", `O'Brien "Ö" \\ $HOME`);
   await hand.follow("API");
@@ -198,24 +178,18 @@ test("programs start a workflow as its page says, with the input of the form", a
   await inspect("workflow-api");
   const body = { name: "snippets", environment: "live", preset: "run" };
   const { key } = await admin.call<{ key: string }>("POST", "/me/api-keys", body);
-  const env: NodeJS.ProcessEnv = { ...process.env, CHARGEHAND_API_KEY: key };
-  env["PATH"] = `${resolve(import.meta.dirname, "../../../bin")}:${env["PATH"]}`;
-  for (const [name, how] of Object.entries(programs)) {
-    const [program, args] = how((await page.locator(`[data-snippet='${name}']`).textContent()) ?? "");
-    const { stdout } = await exec(program, args, { env });
-    expect(stdout, name).toContain("Brien");
+  for (const snippet of await snippetsOf(page)) {
+    expect(await snippet.run(key), snippet.name).toContain("Brien");
   }
   await expect
     .poll(async () => (await admin.call<{ count: number }>("GET", `/executions/count?workflow=${workflow.name}`)).count)
     .toBe(4);
 });
 
-test("a participant starts a workflow whose definition they may not see", async ({ page, admin, signIn, hand }) => {
+test("a participant starts a workflow whose definition they may not see", async ({ page, admin, enter, hand }) => {
   const workflow = await apply(admin, hello, schema(named));
   await run(admin, workflow, { name: "Ada" });
-  const person = someone("Anna Kuliscioff");
-  await admin.admit(person, [{ role: "participant" }]);
-  await signIn(person);
+  await enter("participant", "Anna Kuliscioff");
   await page.goto(`/workflows/${workflow.name}`);
   await expect(page.getByRole("link", { name: "Definition" })).toHaveCount(0);
   await hand.fill("Name", "Anna");

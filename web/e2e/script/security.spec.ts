@@ -1,9 +1,6 @@
-import { Authenticator } from "../authenticator.ts";
+import { Authenticator, named } from "../authenticator.ts";
 import { expect, test } from "../harness.ts";
 import { post } from "../people.ts";
-
-// Passkeys belong to a name, and an address is none.
-const named = (url: string) => url.replace("//127.0.0.1:", "//localhost:");
 
 test("a person sees where they are signed in, and signs out elsewhere", async ({
   page,

@@ -1,11 +1,10 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
+import { answerWith } from "../hold.ts";
 import { Admin, someone } from "../people.ts";
-import { apply, run } from "../workflows.ts";
+import { apply, greets, refuse, run, waits } from "../workflows.ts";
 
-const greets = [{ greet: { set: { greeting: "${ .name }" } } }];
-const fails = [{ refuse: { raise: { error: { type: "https://example.com/refused", status: 422, title: "No" } } } }];
-const waits = [{ pause: { wait: { hours: 1 } } }];
+const fails = [{ refuse: refuse() }];
 
 const rows = (page: Page) => page.getByRole("table", { name: "Workflows" }).locator("tbody tr");
 
@@ -18,7 +17,7 @@ test("a person finds a workflow, sees how it does, and reads its definition", as
   inspect,
 }) => {
   const tag = "orders";
-  const namespace = `found-${process.pid}`; // it has these three and nothing else
+  const namespace = `found-${crypto.randomUUID().slice(0, 8)}`; // it has these three and nothing else
   const good = await apply(admin, greets, {
     document: { namespace, title: "Greet a customer", tags: { team: tag } },
   });
@@ -89,10 +88,7 @@ test("a list of workflows says that it is empty, that it loads, and what went wr
   await expect(page.getByText("No workflows match.")).toBeVisible();
   await page.unrouteAll({ behavior: "wait" });
 
-  const wrong = { code: "query_invalid", title: "The query is wrong", status: 400, request_id: "0f1e2d3c" };
-  await page.route("**/api/v1/workflows?*", (route) =>
-    route.fulfill({ status: 400, contentType: "application/problem+json", json: wrong }),
-  );
+  await answerWith(page, "**/api/v1/workflows?*", { status: 400, title: "The query is wrong" });
   await page.goto("/workflows?q=third");
   await expect(page.getByRole("alert")).toContainText("The query is wrong");
   await expect(page.getByRole("alert")).toContainText("0f1e2d3c");
@@ -119,7 +115,7 @@ test("where there is no workflow yet, the page says how to add one", async ({ pa
 test("a publisher rolls a workflow back, and what has begun stays on its version", async ({
   page,
   admin,
-  signIn,
+  enter,
   hand,
   inspect,
 }) => {
@@ -129,9 +125,7 @@ test("a publisher rolls a workflow back, and what has begun stays on its version
   const document = { dsl: "1.0.3", namespace, name, version: "1.1.0" };
   await admin.call("POST", "/workflows?message=Greet+at+once", { document, do: greets });
   await run(admin, first, { name: "Ada" });
-  const person = someone("Alan Turing");
-  await admin.admit(person, [{ role: "publisher" }]);
-  await signIn(person);
+  await enter("publisher", "Alan Turing");
 
   await page.goto(`/workflows/${first.name}`);
   await expect(page.getByText("Version 1.1.0")).toBeVisible();
@@ -160,14 +154,12 @@ test("a publisher rolls a workflow back, and what has begun stays on its version
 test("a workflow that is not there says so, and a participant sees no definition", async ({
   page,
   admin,
-  signIn,
+  enter,
   watch,
   inspect,
 }) => {
   const workflow = await apply(admin, greets);
-  const person = someone("Anna Kuliscioff");
-  await admin.admit(person, [{ role: "participant" }]);
-  await signIn(person);
+  await enter("participant", "Anna Kuliscioff");
   await page.goto(`/workflows/${workflow.name}?tab=versions`);
   await expect(page.getByRole("alert")).toContainText("You may not see this");
   await inspect("workflow-forbidden");

@@ -78,7 +78,7 @@ export function useListing<T>(asked: Asked<T>, key: QueryKey): Listing<T> {
 export function useLiveListing<T extends ListRow>(
   asked: Asked<T>,
   key: QueryKey,
-  newest: UseQueryResult<Page<T>>,
+  newest: UseQueryResult<Page<T>, unknown>,
 ): Listing<T> {
   const listing = useListing(asked, key);
   const fresh = newest.data?.data;

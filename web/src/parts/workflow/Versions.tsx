@@ -30,14 +30,7 @@ export function Versions({ workflow, address, go }: { workflow: WorkflowDetail; 
       <List listing={listing} nothing={null}>
         <LongTable
           name={texts.tabs.versions}
-          columns={[
-            texts.version,
-            texts.message,
-            texts.by,
-            texts.changed,
-            texts.open,
-            t().list.actions,
-          ].map(titled)}
+          columns={[texts.version, texts.message, texts.by, texts.changed, texts.open, t().list.actions].map(titled)}
           rows={rows.map((row) => ({ ...row, id: row.version }))}
           renderRow={(row, index) => (
             <Row

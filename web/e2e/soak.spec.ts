@@ -1,0 +1,97 @@
+// Pages that stay open while much changes. It takes minutes, so that only test/full runs it; CHARGEHAND_SOAK says how many.
+import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "@playwright/test";
+import { expect, test } from "./harness.ts";
+import { heapOf, measured, Work } from "./measure.ts";
+import { Admin, someone } from "./people.ts";
+import { apply, numbered, run, runBatch } from "./workflows.ts";
+
+const seconds = 60 * Number(process.env["CHARGEHAND_SOAK"] ?? 10);
+
+/** Items of the batch that end in a second, and passes of the loop. */
+const pace = 8;
+
+interface Held {
+  heap: number;
+  nodes: number;
+  listeners: number;
+}
+
+async function held(page: Page, work: Work): Promise<Held> {
+  const heap = await heapOf(page); // collects the garbage
+  return { heap, ...(await work.held()) };
+}
+
+test("pages that are open under a stream of changes hold no more in the end than in the beginning", async ({
+  context,
+  fresh,
+  signIn,
+}) => {
+  test.setTimeout((seconds * 2 + 300) * 1000);
+  const server = await fresh();
+  const admin = await Admin.of(server);
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "operator" }]);
+  const short = await apply(admin, [{ rest: { wait: { seconds: 1 } } }]);
+  const long = await apply(admin, [
+    {
+      each: {
+        for: { each: "n", in: `\${ [range(${seconds * pace})] }` },
+        do: [{ rest: { wait: { milliseconds: 1000 / pace } } }],
+      },
+    },
+  ]);
+  const items = numbered(Math.min(10_000, seconds * pace));
+  const batch = await runBatch(admin, short, items, { wait: "0s", concurrency: pace });
+  const loop = await run(admin, long, {}, "0s");
+  await signIn(person, server);
+
+  const addresses = {
+    batch: `/batches/${batch.id}`,
+    list: `/executions?filter=workflow:${short.name}`,
+    timeline: `/executions/${loop}`,
+    events: `/executions/${loop}?tab=events`,
+  };
+  const pages: [name: string, page: Page, work: Work][] = [];
+  for (const [name, address] of Object.entries(addresses)) {
+    const page = await context.newPage();
+    await page.goto(server.url + address);
+    pages.push([name, page, await Work.of(page)]);
+  }
+  const [[, progress], [, list]] = pages as [(typeof pages)[0], (typeof pages)[0]];
+  const facts = () =>
+    pages[3]?.[1]
+      .getByRole("list", { name: "What has happened" })
+      .getByRole("listitem")
+      .last()
+      .getAttribute("aria-setsize");
+  const done = async () =>
+    Number(/([\d,]+) of [\d,]+ items/.exec(await progress.locator("main").innerText())?.[1]?.replace(",", ""));
+  await expect.poll(done).toBeGreaterThan(0);
+  await expect.poll(async () => Number(await facts())).toBeGreaterThan(0);
+
+  await pause((seconds / 5) * 1000); // until everything is loaded and compiled
+  const [early, factsEarly] = [await done(), Number(await facts())];
+  const before = await Promise.all(pages.map(([, page, work]) => held(page, work)));
+  await pause(seconds * 0.7 * 1000);
+  const after = await Promise.all(pages.map(([, page, work]) => held(page, work)));
+
+  // It was a stream of changes, and it has reached the pages.
+  expect(await done()).toBeGreaterThan(early);
+  expect(Number(await facts())).toBeGreaterThan(factsEarly);
+  await expect(list.getByRole("button", { name: / new$/ })).toBeVisible();
+  for (const [i, [name]] of pages.entries()) {
+    const [from, to] = [before[i], after[i]];
+    if (from === undefined || to === undefined) {
+      throw new Error(`nothing was measured of ${name}`);
+    }
+    const mega = (bytes: number) => (bytes / 1e6).toFixed(1);
+    measured(
+      `${name}, open for ${seconds} s: heap ${mega(from.heap)} to ${mega(to.heap)} MB, ` +
+        `${from.nodes} to ${to.nodes} nodes, ${from.listeners} to ${to.listeners} listeners`,
+    );
+    expect(to.heap, `bytes of the heap of ${name}`).toBeLessThan(Math.min(150e6, from.heap * 1.5 + 10e6));
+    expect(to.nodes, `nodes of ${name}`).toBeLessThan(from.nodes * 1.5 + 1000);
+    expect(to.listeners, `listeners of ${name}`).toBeLessThan(from.listeners * 1.2 + 100);
+  }
+});
