@@ -20,6 +20,9 @@ test("the whole UI in German, dark and without motion asks no other server, and 
   const id = await admin.admit(person, [{ role: "admin" }]);
   const asks = { title: "Rechnung freigeben", show: { Betrag: 12.5 }, due: { hours: 1 }, assignees: { users: [id] } };
   const asked = await ask(admin, await asking(admin, asks));
+  const secret = `geheim-${crypto.randomUUID().slice(0, 8)}`;
+  await admin.call("PUT", `/secrets/${secret}`, { value: "k-71-ocelot" });
+  const group = await admin.call<{ id: string }>("POST", "/groups", { name: `Buchhaltung ${secret}` });
   await signIn(person);
   await page.goto("/account");
   await page.getByLabel("Colours").selectOption("dark");
@@ -57,6 +60,16 @@ test("the whole UI in German, dark and without motion asks no other server, and 
     ["graph", `/workflows/${workflow.name}?tab=graph`, workflow.name],
     ["editor", `/workflows/${workflow.name}?mode=edit`, workflow.name],
     ["health", "/admin/health", "Zustand"],
+    ["io", `/executions/${execution}?tab=io`, /^Ausführung/],
+    ["log", `/executions/${execution}?tab=log`, /^Ausführung/],
+    ["files", `/executions/${execution}?tab=files`, /^Ausführung/],
+    ["about", `/executions/${execution}?tab=about`, /^Ausführung/],
+    ["outline", `/executions/${execution}?tab=graph&view=outline`, /^Ausführung/],
+    ["versions", `/workflows/${workflow.name}?tab=versions`, workflow.name],
+    ["new", "/workflows/new", "Neuer Workflow"],
+    ["secret", `/admin/secrets/${secret}`, secret],
+    ["group", `/admin/groups/${group.id}`, "Buchhaltung"],
+    ["nothing", "/nothing/here", "Diese Seite gibt es nicht"],
   ];
   for (const [name, address, heading] of walk) {
     await test.step(address, async () => {
@@ -71,6 +84,7 @@ test("the whole UI in German, dark and without motion asks no other server, and 
         expect(await sideways(page), `how much wider the page is than ${width} pixels`).toBe(0);
       }
       await page.setViewportSize({ width: 1280, height: 800 });
+      expect(await page.evaluate(() => document.getAnimations().length), "what moves").toBe(0);
       expect(await violations(page)).toEqual([]);
     });
     if (full) {

@@ -74,7 +74,7 @@ test("a list goes on as it is scrolled, says what failed, and has 60 of 100,000 
   expect(await shown.count()).toBeLessThanOrEqual(60);
   const heap = await heapOf(page);
   measured(`a list of 100,000 rows: heap ${(heap / 1e6).toFixed(0)} MB`);
-  expect(heap, "bytes of the heap").toBeLessThan(250e6); // with what all rows are, which the grid of a batch has not
+  expect(heap, "bytes of the heap").toBeLessThan(150e6);
   expect(watch.take().filter((line) => !line.startsWith("500 for "))).toEqual([]);
 });
 

@@ -1,19 +1,56 @@
-import { expect, test } from "../harness.ts";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test as base } from "../harness.ts";
 import { answerWith } from "../hold.ts";
+import { heapOf, measured, Work } from "../measure.ts";
+import { Admin } from "../people.ts";
 import { apply, refuse, run } from "../workflows.ts";
 
-test("a retry from a task does not run those before it again", async ({ page, admin, enter, hand, inspect }) => {
-  const workflow = await apply(admin, [{ greet: { set: { greeting: "${ .name }" } } }, { refuse: refuse() }]);
-  const failed = await run(admin, workflow, { name: "Ada" });
-  await enter("operator", "Alan Turing");
-  await page.goto(`/executions/${failed}`);
-  await hand.press("Retry from refuse");
+/** Answers every request, and counts them. */
+const test = base.extend<{ receiver: { url: string; calls: () => number } }>({
+  receiver: async ({}, use) => {
+    let calls = 0;
+    const server = createServer((_, answer) => {
+      calls++;
+      answer.setHeader("Content-Type", "application/json").end('{"price": 12}');
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    await use({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, calls: () => calls });
+    server.close();
+    server.closeAllConnections();
+  },
+});
+
+test("a failed task shows its log, and a retry from it calls nothing before it again", async ({
+  page,
+  fresh,
+  receiver,
+  hand,
+  inspect,
+}) => {
+  const server = await fresh(["--allow-egress=127.0.0.1", "--allow-run=shell"]);
+  const admin = await Admin.of(server);
+  const workflow = await apply(admin, [
+    { ask: { call: "http", with: { method: "get", endpoint: receiver.url } } },
+    { print: { run: { shell: { command: "echo the printer has no paper; exit 3" } } } },
+  ]);
+  const failed = await run(admin, workflow);
+  expect(receiver.calls()).toBe(1);
+  await admin.enter(page.context());
+  await page.goto(`${server.url}/executions/${failed}`);
+  const inspector = page.getByRole("region", { name: "Run of the task" });
+  await expect(inspector.getByRole("heading", { name: "print" })).toBeVisible();
+  await expect(inspector.getByRole("log")).toContainText("the printer has no paper");
+  await hand.press("Retry from print");
   await expect(page.getByRole("dialog")).toContainText("Tasks before it are not run again.");
   await inspect("execution-retry-from");
   await hand.press("Start the retry");
   await expect(page).not.toHaveURL(new RegExp(failed));
-  await expect(page.getByRole("treeitem", { name: /refuse/ })).toBeVisible();
+  await expect(page.locator(".execution-head")).toContainText("error");
+  await expect(page.getByRole("treeitem", { name: /print/ })).toBeVisible();
   await expect(page.getByRole("treeitem")).toHaveCount(1);
+  expect(receiver.calls()).toBe(1);
 });
 
 test("a log is drawn as text, and searched", async ({ page, admin, member, signIn, hand, inspect }) => {
@@ -47,17 +84,34 @@ test("a loop of 10,000 passes opens as one row, with the pass that is asked for"
   const attempt = { attempt: { try: [check], catch: { errors: { with: { status: 422 } } } } };
   const workflow = await apply(admin, [{ each: { for: { each: "n", in: "${ [range(10000)] }" }, do: [attempt] } }]);
   const id = await run(admin, workflow, {}, "60s");
+  const status = async () => (await admin.call<{ status: string }>("GET", `/executions/${id}`)).status;
+  await expect.poll(status, { timeout: 120_000 }).toBe("finished");
   await signIn(member);
+  const work = await Work.of(page);
+  const begun = performance.now();
   await page.goto(`/executions/${id}?pass=5007&task=/do/0/each/do/0/attempt/try/0/check`);
   await expect(page.getByRole("spinbutton", { name: "Pass of each" })).toHaveValue("5008");
   await expect(page.getByRole("region", { name: "Run of the task" })).toContainText("Refused by Anna");
+  const spent = await work.spent();
+  const took = performance.now() - begun;
+  measured(`a pass of 10,000: there after ${took.toFixed(0)} ms, ${spent.toFixed(0)} ms of a processor in the page`);
+  expect(spent, "milliseconds of a processor until the pass is there").toBeLessThan(1000);
   await page.goto(`/executions/${id}`);
   await expect(page.getByRole("group", { name: "Pass of each" })).toContainText("10,000 passes");
   await expect(page.getByRole("treeitem")).toHaveCount(3);
   await page.getByRole("button", { name: "Previous failed pass" }).click();
   await expect(page).toHaveURL(/pass=9007/);
+  // Two keys lead to what has failed.
+  await page.getByRole("button", { name: "Previous failed pass" }).press("Enter");
+  await expect(page).toHaveURL(/pass=8007/);
   await page.getByRole("treeitem", { name: /check/ }).click();
   await expect(page.getByRole("region", { name: "Run of the task" })).toContainText("Refused by Anna");
+  expect(await heapOf(page), "bytes of the heap").toBeLessThan(150e6);
+  await page.goto(`/executions/${id}?tab=graph&view=picture`);
+  const picture = page.getByRole("application", { name: "Graph of the tasks" });
+  await expect(picture.getByRole("button", { name: /^attempt try/ })).toContainText("10,000");
+  await expect(picture.getByRole("button", { name: /^check raise/ })).toContainText("10");
+  expect(await heapOf(page), "bytes of the heap with the graph").toBeLessThan(150e6);
 });
 
 test("a timeline that is too long to be drawn says so, and shows the newest runs of a selected task", async ({

@@ -61,6 +61,7 @@ test("a failed execution says why, shows the failing task, and is repeated with 
   await hand.follow(failed.slice(-8));
   await expect(page).toHaveURL(`/executions/${failed}`);
   await expect(page.getByText("Retried as")).toBeVisible();
+  expect(await admin.call("GET", `/executions/${failed}`)).toMatchObject({ status: "error", input: { name: "Ada" } });
 });
 
 test("a loop is one row, and its failed passes are found", async ({ page, admin, member, signIn, hand, inspect }) => {

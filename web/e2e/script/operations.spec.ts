@@ -29,6 +29,13 @@ test("a person cancels all executions that match a filter, and sees what became 
   await page.keyboard.press("Shift+X");
   await expect(page.getByText("3 selected")).toBeVisible();
   await inspect("executions-selected");
+  // What is selected is there again after an execution was opened, and after the page was loaded again.
+  await links.nth(1).press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Execution");
+  await page.goBack();
+  await expect(page.getByText("3 selected")).toBeVisible();
+  await page.reload();
+  await expect(page.getByText("3 selected")).toBeVisible();
   await hand.press("Select all that match the filter");
   await hand.press("Cancel");
   const count = total.toLocaleString("en");
@@ -50,6 +57,7 @@ test("a person cancels all executions that match a filter, and sees what became 
   await expect(page).toHaveURL(/\/operations\//);
   await expect(page.getByRole("status").filter({ hasText: "completed" })).toBeVisible({ timeout: total * 50 + 30_000 });
   await expect(page.getByText(`${count} of ${count} executions`)).toBeVisible();
+  await expect(page.getByRole("progressbar")).toHaveAttribute("aria-valuenow", String(total));
   await inspect("operation");
   await hand.follow("To the executions");
   await page.goto(`/executions/${other}`);

@@ -92,6 +92,7 @@ test("a list of workflows says that it is empty, that it loads, and what went wr
   await page.goto("/workflows?q=third");
   await expect(page.getByRole("alert")).toContainText("The query is wrong");
   await expect(page.getByRole("alert")).toContainText("0f1e2d3c");
+  await expect(page.getByRole("link", { name: "What this error means" })).toHaveAttribute("href", /problems\/spoiled$/);
   await inspect("workflows-failing");
   expect(watch.take().filter((line) => !line.startsWith("400 for "))).toEqual([]);
   await page.unrouteAll({ behavior: "wait" });
@@ -123,8 +124,8 @@ test("a publisher rolls a workflow back, and what has begun stays on its version
   const [namespace, name] = first.name.split("/");
   await run(admin, first, {}, "0s");
   const document = { dsl: "1.0.3", namespace, name, version: "1.1.0" };
-  await admin.call("POST", "/workflows?message=Greet+at+once", { document, do: greets });
-  await run(admin, first, { name: "Ada" });
+  await admin.call("POST", "/workflows?message=Greet+at+once", { document, do: [...greets, ...waits] });
+  const begun = await run(admin, first, { name: "Ada" }, "0s");
   await enter("publisher", "Alan Turing");
 
   await page.goto(`/workflows/${first.name}`);
@@ -145,6 +146,11 @@ test("a publisher rolls a workflow back, and what has begun stays on its version
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(table.getByRole("row", { name: /1\.0\.0/ })).toContainText("published");
   await expect(table.getByRole("row", { name: /1\.1\.0/ })).not.toContainText("published");
+  await expect(table.getByRole("row", { name: /1\.1\.0/ })).toContainText("1 execution");
+  const version = async (id: string) =>
+    (await admin.call<{ workflow_version: string }>("GET", `/executions/${id}`)).workflow_version;
+  expect(await version(begun)).toBe("1.1.0");
+  expect(await version(await run(admin, first, {}, "0s"))).toBe("1.0.0");
   await hand.follow("1.1.0");
   await expect(page.getByText("This is version 1.1.0.")).toBeVisible();
   await expect(page.locator(".lines")).toContainText("greeting");

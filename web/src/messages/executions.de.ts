@@ -1,5 +1,5 @@
 import type { executions as en } from "./executions.en.ts";
-import { formatList, plural } from "./format.ts";
+import { formatList, formatNumber, plural } from "./format.ts";
 
 export const executions = {
   count: (n: number) => plural(n, "Ausführung", "Ausführungen"),
@@ -36,7 +36,7 @@ export const executions = {
     first: "Erster",
     last: "Letzter",
     actions: "Ausführungen",
-    show: (n: string) => `Diese ${n} zeigen`,
+    show: (n: number) => (n === 1 ? "Diese zeigen" : `Diese ${formatNumber(n)} zeigen`),
     example: "Beispiel",
     none: "Nichts, was passt, ist fehlgeschlagen.",
     more: "Es gibt mehr Gruppen als diese.",

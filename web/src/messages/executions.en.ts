@@ -1,4 +1,4 @@
-import { formatList, plural } from "./format.ts";
+import { formatList, formatNumber, plural } from "./format.ts";
 
 /** Texts of the list of executions. */
 export const executions = {
@@ -36,7 +36,7 @@ export const executions = {
     first: "First",
     last: "Last",
     actions: "Executions",
-    show: (n: string) => `Show these ${n}`,
+    show: (n: number) => (n === 1 ? "Show it" : `Show these ${formatNumber(n)}`),
     example: "Example",
     none: "Nothing that matches has failed.",
     more: "There are more groups than these.",

@@ -25,7 +25,7 @@ export const workflows = {
   namespace: "Namespace",
   tag: "Tag",
   drafts: "Entwürfe",
-  draftChoices: { usual: "wie hier üblich", true: "auch Entwürfe", false: "keine Entwürfe" },
+  draftChoices: { true: "werden gezeigt", false: "nicht gezeigt" },
   onlyTag: (tag: string) => `Nur Workflows mit dem Tag ${tag}`,
   empty: "Es gibt noch keinen Workflow.",
   emptyHelp: "Dieser Befehl fügt eines der Beispiele hinzu:",

@@ -25,7 +25,7 @@ export const workflows = {
   namespace: "Namespace",
   tag: "Tag",
   drafts: "Drafts",
-  draftChoices: { usual: "as usual here", true: "also drafts", false: "no drafts" },
+  draftChoices: { true: "shown", false: "not shown" },
   onlyTag: (tag: string) => `Only workflows with the tag ${tag}`,
   empty: "There is no workflow yet.",
   emptyHelp: "This command adds one of the examples:",

@@ -28,8 +28,16 @@ function Node({ label, value, open = false }: { label?: string; value: unknown; 
       </div>
     );
   }
-  const many = Array.isArray(value) ? executionTexts().json.items : executionTexts().json.keys;
   const length = Array.isArray(value) ? value.length : Object.keys(value).length;
+  if (length === 0) {
+    return (
+      <div className="json-line">
+        {label !== undefined && <span className="json-key">{label}: </span>}
+        {Array.isArray(value) ? "[]" : "{}"}
+      </div>
+    );
+  }
+  const many = Array.isArray(value) ? executionTexts().json.items : executionTexts().json.keys;
   return (
     <details open={opened} onToggle={(event) => setOpened(event.currentTarget.open)}>
       <summary>

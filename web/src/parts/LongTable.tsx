@@ -1,6 +1,7 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
-import { Fragment, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { Fragment, useCallback, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { rowHeight } from "./density.ts";
+import { keep, readKept, usePlace } from "./kept.ts";
 import { useFocusAgain } from "./rows.ts";
 
 /** Up to so many rows are all in the page: searching in it works as everywhere. */
@@ -43,13 +44,16 @@ export function LongTable<T extends { id: string }>({
   useFocusAgain();
   const table = useRef<HTMLTableElement>(null);
   const top = useTop(table);
+  const height = useHeight(name, table);
   const long = rows.length > few;
   // Nothing that it returns is kept.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => rowHeight() + 1, // with the line below it
-    getItemKey: (index) => rows[index]?.id ?? index,
+    estimateSize: () => height,
+    // Another one has all places computed again, which it must not be at each rendering.
+    // oxlint-disable-next-line react/exhaustive-deps
+    getItemKey: useCallback((index: number) => rows[index]?.id ?? index, [rows, height]),
     overscan: 8,
     scrollMargin: top,
     enabled: long,
@@ -76,7 +80,7 @@ export function LongTable<T extends { id: string }>({
   return (
     <table
       ref={table}
-      className={`list ${wide ? "fixed" : ""} ${className}`}
+      className={["list", wide ? "fixed" : "", className].filter(Boolean).join(" ")}
       aria-label={name}
       aria-rowcount={rows.length + 1}
     >
@@ -120,6 +124,27 @@ function useTop(table: { current: HTMLTableElement | null }): number {
     return () => watcher.disconnect();
   }, []);
   return top;
+}
+
+/**
+ * How high rows are that have not been in the page: as those that were there first. It is kept with the entry of the
+ * history, so that a list that is shown again is as long as it was, and can be scrolled to its place.
+ */
+function useHeight(name: string, table: { current: HTMLTableElement | null }): number {
+  const place = usePlace(`height-${name}`);
+  const [height, setHeight] = useState(() => readKept(place) as number | undefined);
+  useLayoutEffect(() => {
+    const rows = height === undefined ? [...(table.current?.querySelectorAll("[data-index]") ?? [])] : [];
+    if (rows.length > 0) {
+      setHeight(rows.reduce((sum, row) => sum + row.getBoundingClientRect().height, 0) / rows.length);
+    }
+  });
+  useEffect(() => {
+    if (height !== undefined) {
+      keep(place, height);
+    }
+  }, [place, height]);
+  return height ?? rowHeight() + 1; // with the line below it
 }
 
 function Title({ column: { title, className, width, unseen = false } }: { column: Column }) {

@@ -3,7 +3,7 @@ import { IconAlertOctagon, IconLock } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Problem } from "../api/problem.ts";
 import { formatDuration } from "../messages/format.ts";
-import { t } from "../messages/index.ts";
+import { currentLocale, t } from "../messages/index.ts";
 import { Copy } from "./Copy.tsx";
 
 /** One sentence about what is not there, and what to do. */
@@ -26,7 +26,8 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
     return (
       <Alert title={texts.forbidden} icon={<IconLock aria-hidden size={18} />}>
         <p>{error.message}</p>
-        <p>{texts.forbiddenText}</p>
+        {/* The server says it in English. */}
+        {(currentLocale() !== "en" || error.message === error.title) && <p>{texts.forbiddenText}</p>}
       </Alert>
     );
   }

@@ -39,9 +39,17 @@ export default function ApiKeys() {
     <Page title={t().nav.apiKeys} actions={<Button onClick={() => setOpen({ what: "new" })}>{texts.create}</Button>}>
       <AccountTabs />
       <p className="lead">{texts.about}</p>
-      {admin && <h2>{texts.own}</h2>}
-      <OwnKeys open={setOpen} />
-      {admin && <AccountKeys open={setOpen} />}
+      {admin ? (
+        <>
+          <section>
+            <h2>{texts.own}</h2>
+            <OwnKeys open={setOpen} />
+          </section>
+          <AccountKeys open={setOpen} />
+        </>
+      ) : (
+        <OwnKeys open={setOpen} />
+      )}
       {open?.what === "new" && <NewKey close={close} made={made} />}
       {open?.what === "rotate" && <Rotate apiKey={open.key} close={close} made={made} />}
       {open?.what === "revoke" && (

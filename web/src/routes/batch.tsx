@@ -12,6 +12,7 @@ import { batchesTexts } from "../messages/batches.ts";
 import { formatNumber } from "../messages/format.ts";
 import { Grid } from "../parts/batch/Grid.tsx";
 import { shortId } from "../parts/Copy.tsx";
+import { WorkflowLink } from "../parts/WorkflowLink.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { countsOf, Progress, ProgressText, StateOfBatch } from "../parts/Progress.tsx";
@@ -140,7 +141,8 @@ function Head({ batch }: { batch: Batch }) {
       <dl className="facts">
         <dt>{texts.workflow}</dt>
         <dd>
-          {name ?? <code>{shortId(batch.workflow_id)}</code>} <span className="meta">{batch.workflow_version}</span>
+          {name === undefined ? <code>{shortId(batch.workflow_id)}</code> : <WorkflowLink name={name} />}{" "}
+          <span className="meta">{batch.workflow_version}</span>
         </dd>
         <dt>{texts.columns.created}</dt>
         <dd>

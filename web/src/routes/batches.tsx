@@ -6,6 +6,7 @@ import { batchesQuestion, newestBatchesQuestion, type Batch } from "../api/batch
 import { useWorkflowNames } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
 import { batchesTexts } from "../messages/batches.ts";
+import { formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { List, useLiveListing, type Listing } from "../parts/List.tsx";
@@ -131,6 +132,7 @@ function Row({
   choose: () => void;
 }) {
   const texts = batchesTexts();
+  const failed = batch.failed - batch.cancelled;
   return (
     <tr aria-rowindex={index} aria-current={current || undefined}>
       <td>
@@ -145,13 +147,25 @@ function Row({
       <td>
         <Progress batch={batch} /> <ProgressText batch={batch} />
       </td>
-      <td className="number">{texts.failed(batch.total)}</td>
-      <td className="number">{batch.failed > batch.cancelled && texts.didFail(batch.failed - batch.cancelled)}</td>
+      <td className="number">
+        <Counted wide={formatNumber(batch.total)} narrow={texts.failed(batch.total)} />
+      </td>
+      <td className="number">{failed > 0 && <Counted wide={formatNumber(failed)} narrow={texts.didFail(failed)} />}</td>
       <td>
         <When at={batch.created_at} />
       </td>
       <td className="meta">{batch.started_by?.name}</td>
     </tr>
+  );
+}
+
+/** Without the heads of the columns, a number says what it counts. */
+function Counted({ wide, narrow }: { wide: string; narrow: string }) {
+  return (
+    <>
+      <span className="wide">{wide}</span>
+      <span className="narrow">{narrow}</span>
+    </>
   );
 }
 

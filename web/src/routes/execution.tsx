@@ -19,6 +19,7 @@ import { stateOf } from "../parts/state.ts";
 import { StateMark } from "../parts/StateMark.tsx";
 import { Took } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
+import { WorkflowLink } from "../parts/WorkflowLink.tsx";
 import "../styles/execution.css";
 import { later } from "../parts/later.tsx";
 
@@ -74,7 +75,7 @@ function Head({ execution }: { execution: Row }) {
         {execution.waiting_for && <ToTask wait={execution.waiting_for} />}
         <Took from={execution.started_at} to={execution.finished_at} />
         <span>
-          {execution.workflow} <span className="meta">{execution.workflow_version}</span>
+          <WorkflowLink name={execution.workflow} /> <span className="meta">{execution.workflow_version}</span>
         </span>
         <span className="id">
           <code>{shortId(execution.id)}</code>

@@ -54,8 +54,9 @@ function Table({ listing }: { listing: Listing<Secret> }) {
       atEnd={listing.onward}
       renderRow={(secret, index) => (
         <tr aria-rowindex={index} aria-current={current === secret.name || undefined}>
-          <td className="main">
+          <td>
             <Link
+              className="main"
               to="/admin/secrets/$name"
               params={{ name: secret.name }}
               data-row={secret.name}

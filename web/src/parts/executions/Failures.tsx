@@ -76,15 +76,17 @@ export function Failures({
                 </td>
                 <td>{workflow ?? shortId(group.workflow_id)}</td>
                 <td>
+                  <span className="narrow meta">{texts.first} </span>
                   <When at={group.first_at} />
                 </td>
                 <td>
+                  <span className="narrow meta">{texts.last} </span>
                   <When at={group.last_at} />
                 </td>
                 <td className="row">
                   {wanted !== undefined && (
                     <Link to="/executions" search={{ filter: wanted }}>
-                      {texts.show(formatNumber(group.count))}
+                      {texts.show(group.count)}
                     </Link>
                   )}
                   <Link to="/executions/$id" params={{ id: group.sample_id }}>
