@@ -11,6 +11,8 @@ const seconds = 60 * Number(process.env["CHARGEHAND_SOAK"] ?? 10);
 /** Items of the batch that end in a second, and passes of the loop. */
 const pace = 8;
 
+const mega = (bytes: number) => (bytes / 1e6).toFixed(1);
+
 interface Held {
   heap: number;
   nodes: number;
@@ -85,7 +87,6 @@ test("pages that are open under a stream of changes hold no more in the end than
     if (from === undefined || to === undefined) {
       throw new Error(`nothing was measured of ${name}`);
     }
-    const mega = (bytes: number) => (bytes / 1e6).toFixed(1);
     measured(
       `${name}, open for ${seconds} s: heap ${mega(from.heap)} to ${mega(to.heap)} MB, ` +
         `${from.nodes} to ${to.nodes} nodes, ${from.listeners} to ${to.listeners} listeners`,

@@ -133,18 +133,22 @@ function useTop(table: { current: HTMLTableElement | null }): number {
 function useHeight(name: string, table: { current: HTMLTableElement | null }): number {
   const place = usePlace(`height-${name}`);
   const [height, setHeight] = useState(() => readKept(place) as number | undefined);
-  useLayoutEffect(() => {
-    const rows = height === undefined ? [...(table.current?.querySelectorAll("[data-index]") ?? [])] : [];
-    if (rows.length > 0) {
-      setHeight(rows.reduce((sum, row) => sum + row.getBoundingClientRect().height, 0) / rows.length);
-    }
-  });
+  const look = useRef(() => setHeight((old) => old ?? meanHeight(table.current)));
+  // oxlint-disable-next-line react/exhaustive-deps
+  useLayoutEffect(() => look.current());
   useEffect(() => {
     if (height !== undefined) {
       keep(place, height);
     }
   }, [place, height]);
   return height ?? rowHeight() + 1; // with the line below it
+}
+
+/** The mean of the rows in the page, if there are some. */
+function meanHeight(table: HTMLTableElement | null): number | undefined {
+  const rows = [...(table?.querySelectorAll("[data-index]") ?? [])];
+  const sum = rows.reduce((height, row) => height + row.getBoundingClientRect().height, 0);
+  return rows.length === 0 ? undefined : sum / rows.length;
 }
 
 function Title({ column: { title, className, width, unseen = false } }: { column: Column }) {
