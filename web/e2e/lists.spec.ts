@@ -1,4 +1,4 @@
-// What all lists have in common: how they begin, go on, fail, are kept, and end.
+// What all lists have in common: how they begin, continue, fail, are kept, and end.
 import { expect, test } from "./harness.ts";
 import { heapOf, measured } from "./measure.ts";
 import { someone } from "./people.ts";
@@ -17,7 +17,7 @@ const user = (n: number) => ({
   created_at: "2026-01-31T10:30:00Z",
 });
 
-test("a list goes on as it is scrolled, says what failed, and has 60 of 100,000 rows in the page", async ({
+test("a list continues as it is scrolled, says what failed, and has 60 of 100,000 rows in the page", async ({
   page,
   admin,
   signIn,

@@ -12,7 +12,7 @@ export interface Column {
   className?: string;
   /** Its share of the table, in which no cell is wider then. All columns have one, or none. */
   width?: string | undefined;
-  /** Only who cannot see the table is told its title. */
+  /** Its title is for screen readers alone. */
   unseen?: boolean;
 }
 
