@@ -248,7 +248,8 @@ func (d *drawer) input(f *page.Control, field *form.Field) {
 	case form.DateTime:
 		timed("datetime-local", "datetime", dateTimeShape)
 	case form.Integer, form.Number:
-		if c := field.Constraints; c != nil && (isPositive(c.Min) || isPositive(c.ExclusiveMin)) { // some phones have no sign beside digits
+		// Some phones have no sign beside digits.
+		if c := field.Constraints; c != nil && (isPositive(c.Min) || isPositive(c.ExclusiveMin)) {
 			f.Mode = "decimal"
 			if field.Kind == form.Integer {
 				f.Mode = "numeric"

@@ -21,8 +21,8 @@ const maxTaskTexts = 1 << 20
 const maxTaskForm = service.MaxLinkUploadBytes + 2*maxTaskTexts
 
 // taskPageEndpoints are the page by which a person answers a human task without signing in. The secret in its address
-// is all that is needed. To read it changes nothing, whoever follows the address before the person does. Mail programs
-// add parameters to addresses.
+// is all that is needed. To read it changes nothing: mail scanners follow the address before the person does. Mail
+// programs add parameters to addresses.
 func taskPageEndpoints() []endpoint {
 	const path = service.TaskLinkPath + "{token}"
 	form := &body{media: []string{"multipart/form-data"}, stream: true, limit: func(service.Limits) int64 { return maxTaskForm }}
@@ -133,7 +133,8 @@ func (f *taskForm) facts() page.Task {
 	return shown
 }
 
-// apart lets links in Markdown, which package markdown has made safe, open beside the page: what is entered there stays.
+// apart lets links in Markdown, which package markdown has made safe, open beside the page: what is entered there
+// stays.
 func apart(safe string) template.HTML {
 	return template.HTML(strings.ReplaceAll(safe, ` rel="noopener nofollow"`, ` rel="noopener nofollow" target="_blank"`))
 }

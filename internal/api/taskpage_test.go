@@ -559,7 +559,7 @@ func TestTaskForms(t *testing.T) {
 	}
 }
 
-// FuzzTaskPage: whatever is sent, there is a page, the server does not fail, and nothing that was sent is more than text.
+// FuzzTaskPage: whatever is sent, there is a page, the server does not fail, and all that was sent is text there.
 func FuzzTaskPage(f *testing.F) {
 	l := asking(f, `{type: object, properties: {a: {type: string}, n: {type: integer}, b: {type: boolean}, l: {type: array, items: {type: object, properties: {x: {type: string}, y: {format: date}}}},
 		m: {type: object, additionalProperties: {type: string}}, o: {oneOf: [{type: string}, {type: object, properties: {z: {enum: [1, 2]}}}]}, f: {format: file-ref}, j: {}}}`, nil)

@@ -22,7 +22,8 @@ func testedBy(t *testing.T, s *server, key, rest, tests string, files object) an
 }
 
 // TestHostileTests runs tests of requests that do harm: that do not end, take memory, read what is not theirs. Each is
-// answered within the time of a request, and others are not held up meanwhile (docs/reference/api.md "Tests of a definition").
+// answered within the time of a request, and others are not held up meanwhile (docs/reference/api.md "Tests of a
+// definition").
 func TestHostileTests(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -90,7 +91,7 @@ func TestHostileTests(t *testing.T) {
 			"tests:\n  - {name: one, script: [{at: PT1S, event: {type: '" + strings.Repeat("a", 1_000) + "!'}}], expect: {phase: waiting}}\n", nil, 0, ""},
 	} {
 		t.Run(attack.name, func(t *testing.T) {
-			stop := othersAreServed(t, s, flow)
+			stop := othersAreAnswered(t, s, flow)
 			began := time.Now()
 			a := testedBy(t, s, author, attack.rest, attack.tests, attack.files)
 			took := time.Since(began)
@@ -106,11 +107,11 @@ func TestHostileTests(t *testing.T) {
 			if attack.status == 422 {
 				for _, e := range list(a.Object()["errors"]) {
 					if e := fields(e); !isCount(e["line"]) || e["line"] == 0 || !isCount(e["column"]) || e["column"] == 0 || text(e["pointer"]) == "" {
-						t.Errorf("no place is named: %v", e)
+						t.Errorf("no position is named: %v", e)
 					}
 				}
 				if len(list(a.Object()["errors"])) == 0 {
-					t.Errorf("no place is named: %.500s", a.Body)
+					t.Errorf("no position is named: %.500s", a.Body)
 				}
 			}
 		})
@@ -120,8 +121,8 @@ func TestHostileTests(t *testing.T) {
 	}
 }
 
-// othersAreServed asks for other things by another key until stop is called. None may wait for more than a second.
-func othersAreServed(t *testing.T, s *server, flow string) (stop func()) {
+// othersAreAnswered asks for other things by another key until stop is called. None may wait for more than a second.
+func othersAreAnswered(t *testing.T, s *server, flow string) (stop func()) {
 	done := make(chan struct{})
 	var asking sync.WaitGroup
 	asking.Go(func() {
@@ -184,14 +185,14 @@ func TestContractTests(t *testing.T) {
 		t.Errorf("%s", a.Body)
 	}
 	p := wantProblem(t, s, testedBy(t, s, key, "do:\n- a: {sit: 1}\n", "tests: []\n", nil), 422, "definition_invalid")
-	if places := string(value.Marshal(p["errors"])); !strings.Contains(places, `"pointer":"/definition"`) || !strings.Contains(places, `"pointer":"/tests"`) {
-		t.Errorf("%s", places)
+	if positions := string(value.Marshal(p["errors"])); !strings.Contains(positions, `"pointer":"/definition"`) || !strings.Contains(positions, `"pointer":"/tests"`) {
+		t.Errorf("%s", positions)
 	}
 	wantProblem(t, s, s.Do(t, "POST", "/workflows/test", `{"definition":"a"}`, "X-Api-Key", key), 400, "invalid_body")
 	wantProblem(t, s, s.Do(t, "POST", "/workflows/test", `{"definition":"a","tests":"b","files":{"a":1}}`, "X-Api-Key", key), 400, "invalid_body")
 	wantProblem(t, s, s.Do(t, "POST", "/workflows/test", `{"definition":"a","test":"b"}`, "X-Api-Key", key), 400, "unknown_field")
 
-	// A key that asks for more than it may wait for is told so, and another environment does not wait for it.
+	// A key that asks for more than it may wait for gets 429, and another environment does not wait for it.
 	const endless = "do:\n- pause: {wait: {seconds: 1}}\n- again: {set: {x: 1}, then: pause}\n"
 	const long = "tests:\n  - name: endless\n"
 	statuses := make(chan int, 8)
@@ -210,7 +211,8 @@ func TestContractTests(t *testing.T) {
 		t.Errorf("%d were refused, and another environment waited %s", limited, took)
 	}
 	for range cap(statuses) - 3 {
-		if status := <-statuses; status != 200 && status != 422 { // 422: tests_stopped, on a machine that is busy with other things
+		// 422: tests_stopped, on a machine that is busy with other things.
+		if status := <-statuses; status != 200 && status != 422 {
 			t.Errorf("one that waited got %d", status)
 		}
 	}

@@ -45,7 +45,7 @@ func newTest(con console) *cobra.Command {
 			"clock: nothing reaches the network and no program is started, unless a mock says real and --real allows it.\n" +
 			"The exit code is 1 if a test fails or cannot be run to an end, and 2 if a file is wrong.\n\n" +
 			"With --replay, no test is run: what an execution that has ended received is given to the new revision in\n" +
-			"--definition, and the first decision that is another one is told. The exit code is 1 if there is one.",
+			"--definition, and the first decision that is another one is printed. The exit code is 1 if there is one.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.paths = args
 			if c.replay.asked(cmd) {

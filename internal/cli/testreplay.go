@@ -146,7 +146,7 @@ func (r *testReplay) print(g *client.Recording, recorded string, result *testrec
 		fmt.Fprintf(r.err, "The recorded definition itself comes to something else now: %s\n", printable(line))
 	}
 	for _, one := range result.Renamed {
-		fmt.Fprintf(r.out, "renamed: %s is %s now\n", shownPlace(recorded, &one.Was), shownPlace(r.definition, &one.Now))
+		fmt.Fprintf(r.out, "renamed: %s is %s now\n", shownLocation(recorded, &one.Was), shownLocation(r.definition, &one.Now))
 	}
 	about := fmt.Sprintf("execution %s of %s %s, revision %d", g.ExecutionID, g.WorkflowName, g.WorkflowVersion, g.Revision)
 	d := result.Divergence
@@ -156,9 +156,9 @@ func (r *testReplay) print(g *client.Recording, recorded string, result *testrec
 	}
 	fmt.Fprintf(r.out, "%s decides otherwise than the %s did, after %s and %s that are the same\n", printable(r.definition), printable(about),
 		testrun.Span(d.AtMs), counted(result.Decisions, "decision"))
-	fmt.Fprintf(r.out, "  %s\n  recorded: %s\n  now:      %s\n", printable(d.Detail), shownPlace(recorded, d.Was), shownPlace(r.definition, d.Now))
+	fmt.Fprintf(r.out, "  %s\n  recorded: %s\n  now:      %s\n", printable(d.Detail), shownLocation(recorded, d.Was), shownLocation(r.definition, d.Now))
 	if c := d.Decision; c != nil {
-		fmt.Fprintf(r.out, "  because of\n  recorded: %s: %s\n  now:      %s: %s\n", shownPlace(recorded, c.Was), shownWay(c.WasWay), shownPlace(r.definition, c.Now), shownWay(c.NowWay))
+		fmt.Fprintf(r.out, "  because of\n  recorded: %s: %s\n  now:      %s: %s\n", shownLocation(recorded, c.Was), shownWay(c.WasWay), shownLocation(r.definition, c.Now), shownWay(c.NowWay))
 	}
 	if d.HasExpected || d.HasGot {
 		if d.Where != "" {
@@ -175,8 +175,8 @@ func shownWay(way string) string {
 	return printable(way)
 }
 
-// shownPlace is FILE:LINE:COLUMN and the task.
-func shownPlace(file string, p *testrecord.Place) string {
+// shownLocation is FILE:LINE:COLUMN and the task.
+func shownLocation(file string, p *testrecord.Location) string {
 	if p == nil {
 		return "nothing"
 	}
@@ -187,7 +187,7 @@ func shownPlace(file string, p *testrecord.Place) string {
 func replayView(g *client.Recording, result *testrecord.Replayed) any {
 	renamed := []any{}
 	for _, one := range result.Renamed {
-		renamed = append(renamed, map[string]any{"recorded": placeView(&one.Was), "now": placeView(&one.Now)})
+		renamed = append(renamed, map[string]any{"recorded": locationView(&one.Was), "now": locationView(&one.Now)})
 	}
 	view := map[string]any{
 		"execution_id": g.ExecutionID, "workflow": g.WorkflowName, "same": result.Divergence == nil, "decisions": result.Decisions,
@@ -197,7 +197,7 @@ func replayView(g *client.Recording, result *testrecord.Replayed) any {
 	if d == nil {
 		return view
 	}
-	one := map[string]any{"kind": d.Kind, "at_ms": d.AtMs, "detail": d.Detail, "recorded": placeView(d.Was), "now": placeView(d.Now)}
+	one := map[string]any{"kind": d.Kind, "at_ms": d.AtMs, "detail": d.Detail, "recorded": locationView(d.Was), "now": locationView(d.Now)}
 	if d.HasExpected || d.HasGot {
 		one["pointer"] = d.Where
 	}
@@ -208,13 +208,13 @@ func replayView(g *client.Recording, result *testrecord.Replayed) any {
 		one["got"] = json.RawMessage(value.Marshal(d.Got))
 	}
 	if c := d.Decision; c != nil {
-		one["decision"] = map[string]any{"recorded": placeView(c.Was), "recorded_way": c.WasWay, "now": placeView(c.Now), "now_way": c.NowWay}
+		one["decision"] = map[string]any{"recorded": locationView(c.Was), "recorded_way": c.WasWay, "now": locationView(c.Now), "now_way": c.NowWay}
 	}
 	view["divergence"] = one
 	return view
 }
 
-func placeView(p *testrecord.Place) any {
+func locationView(p *testrecord.Location) any {
 	if p == nil {
 		return nil
 	}

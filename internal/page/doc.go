@@ -1,6 +1,6 @@
 // Package page draws the pages with which persons sign in, and the page on which a person answers a human task without
-// signing in. They work without script, on a phone and with a screen reader; script only fills in what the browser keeps
-// from the server, the fragment of an address.
+// signing in. They work without script, on a phone and with a screen reader; script only fills in what the browser
+// keeps from the server, the fragment of an address.
 //
 // Invariants:
 //   - A page shows what came with a request as text only (html/template).

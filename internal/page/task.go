@@ -187,7 +187,7 @@ func (u *Upload) DescribedBy() string {
 	return described(u.ID, part{u.Help != "", "-may"}, part{u.Error != "", "-wrong"})
 }
 
-// part is what describes something, if it is there.
+// part is what describes something; empty: nothing does.
 type part struct {
 	there bool
 	end   string // of its id

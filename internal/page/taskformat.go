@@ -28,11 +28,11 @@ func Size(lang string, bytes int64) string {
 	for n >= 999.5 && unit < len(units)-1 {
 		n, unit = n/1000, unit+1
 	}
-	places := 0
+	decimals := 0
 	if n < 9.95 {
-		places = 1
+		decimals = 1
 	}
-	text := strconv.FormatFloat(n, 'f', places, 64)
+	text := strconv.FormatFloat(n, 'f', decimals, 64)
 	if lang == German {
 		text = strings.Replace(text, ".", ",", 1)
 	}

@@ -478,8 +478,8 @@ func (s *Service) answerByLink(ctx context.Context, q *AnswerByLink, body givenA
 	})
 }
 
-// linkAnswerer is the holder of a link, who may use the files that the form is filled with, and those of an answer that
-// were uploaded by the link.
+// linkAnswerer is the holder of a link. The holder may use the files that the form is filled with, and those of an
+// answer that were uploaded by the link.
 func (s *Service) linkAnswerer(ctx context.Context, o *openedLink, q *AnswerByLink) (*Principal, human.Request, error) {
 	request, err := s.taskRequest(ctx, &o.task)
 	if err != nil {

@@ -27,8 +27,8 @@ const maxTestFiles = 100
 // RunTests runs tests (package testserve).
 type RunTests func(ctx context.Context, r *testserve.Request) (*testserve.Run, error)
 
-// TestWorkflow runs the tests of a request: an object with `definition`, `tests` and perhaps `files`, all of them texts.
-// It stores nothing, and reaches nothing outside of the request.
+// TestWorkflow runs the tests of a request: an object with `definition`, `tests` and perhaps `files`, all of them
+// texts. It stores nothing, and reaches nothing outside of the request.
 // Codes: invalid_body, unknown_field, definition_invalid, tests_invalid, tests_stopped, rate_limited.
 func (s *Service) TestWorkflow(ctx context.Context, p *Principal, body value.Value) (*testserve.Run, error) {
 	request, err := s.testRequest(body)

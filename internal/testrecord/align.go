@@ -9,8 +9,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// listOf is the pointer of the list that a task stands in: all of its pointer but index and name. A task of no list, such
-// as a function, stands in a list of its own.
+// listOf is the pointer of the list that a task is in: all of its pointer but index and name. A task of no list, such
+// as a function, has a list of its own.
 func listOf(reference string) string {
 	name := strings.LastIndexByte(reference, '/')
 	if name <= 0 {
@@ -44,8 +44,8 @@ func lists(p *plan.Plan) (byList map[string][]*plan.Task, order []string) {
 	return byList, order
 }
 
-// align finds which tasks of the recorded definition those of this one are: in lists that belong together, those with the
-// same name, and of the others those that are written alike, in their order.
+// align finds which tasks of the recorded definition those of this one are: in lists that belong together, those with
+// the same name, and of the others those that are written alike, in their order.
 func (r *revision) align(was *revision) {
 	oldLists, oldOrder := lists(was.plan)
 	newLists, _ := lists(r.plan)
@@ -68,7 +68,7 @@ func (r *revision) align(was *revision) {
 			r.toOld[pair[1].Reference] = pair[0].Reference
 			mapped[pair[0].Reference] = pair[1].Reference
 			if pair[0].Name != pair[1].Name {
-				r.renamed = append(r.renamed, Rename{*was.place(pair[0].Reference), *r.place(pair[1].Reference)})
+				r.renamed = append(r.renamed, Rename{*was.location(pair[0].Reference), *r.location(pair[1].Reference)})
 			}
 		}
 	}

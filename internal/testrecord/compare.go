@@ -17,11 +17,11 @@ func compare(was, now *replay) (*Divergence, int) {
 		var w, n *step
 		if i < len(oldSteps) {
 			w = &was.steps[oldSteps[i]]
-			d.Was = was.place(w.reference)
+			d.Was = was.location(w.reference)
 		}
 		if i < len(newSteps) {
 			n = &now.steps[newSteps[i]]
-			d.Now, d.AtMs = now.place(n.reference), n.atMs
+			d.Now, d.AtMs = now.location(n.reference), n.atMs
 		}
 		if w == nil || n == nil || w.kind != n.kind || now.toOld[n.reference] != w.reference {
 			d.Kind, d.Detail = DivergesTask, fmt.Sprintf("%s was expected, and %s came.", doing(w, d.Was, was), doing(n, d.Now, now))
@@ -49,7 +49,7 @@ func decisions(steps []step) (list []int) {
 }
 
 // doing says what an execution does at a step, or that it has none.
-func doing(s *step, p *Place, r *replay) string {
+func doing(s *step, p *Location, r *replay) string {
 	switch {
 	case s == nil && r.stuck() != "":
 		return "nothing (" + r.stuck() + ")"
@@ -124,9 +124,9 @@ func decision(was, now *replay, wasFrom, nowFrom, wasTo, nowTo int) *Decision {
 		w := chosen[old]
 		switch {
 		case w != nil && w.what != n.what:
-			return &Decision{Was: was.place(w.reference), Now: now.place(n.reference), WasWay: w.what, NowWay: n.what}
+			return &Decision{Was: was.location(w.reference), Now: now.location(n.reference), WasWay: w.what, NowWay: n.what}
 		case w == nil && old != "" && n.what == "if false": // it had no condition
-			return &Decision{Was: was.place(old), Now: now.place(n.reference), NowWay: n.what}
+			return &Decision{Was: was.location(old), Now: now.location(n.reference), NowWay: n.what}
 		}
 		delete(chosen, old)
 	}
@@ -137,7 +137,7 @@ func decision(was, now *replay, wasFrom, nowFrom, wasTo, nowTo int) *Decision {
 		}
 		for mine, old := range now.toOld {
 			if old == w.reference { // it has no condition any more
-				return &Decision{Was: was.place(old), Now: now.place(mine), WasWay: w.what}
+				return &Decision{Was: was.location(old), Now: now.location(mine), WasWay: w.what}
 			}
 		}
 	}

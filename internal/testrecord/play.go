@@ -39,7 +39,7 @@ type replay struct {
 	recording *client.Recording
 	startMs   int64
 	answers   map[string][]*received // what came to tasks of the recorded definition, by their pointers
-	placed    bool                   // what happens at a time is in the queue
+	queued    bool                   // what happens at a time is in the queue
 	secrets   map[string]value.Value // values that stand for those of the execution
 
 	steps     []step
@@ -210,10 +210,10 @@ func (r *replay) answer(e *rehearse.Execution, reference string) (rehearse.Answe
 
 // idle puts what came to the execution itself into the queue: the events that it took in, and its cancellation.
 func (r *replay) idle(run *rehearse.Rehearsal) bool {
-	if r.placed {
+	if r.queued {
 		return false
 	}
-	r.placed = true
+	r.queued = true
 	seen := map[string]bool{}
 	due := false
 	at := func(ms int64, do func(*rehearse.Rehearsal)) {

@@ -24,10 +24,10 @@ type Replayed struct {
 }
 
 // Rename is a task that has another name and is the same otherwise.
-type Rename struct{ Was, Now Place }
+type Rename struct{ Was, Now Location }
 
-// Place is a task, or nothing, in a definition.
-type Place struct {
+// Location is a task, or nothing, in a definition.
+type Location struct {
 	Task         string // shortest address
 	Reference    string // JSON pointer
 	Line, Column int    // in the text, from 1
@@ -45,9 +45,9 @@ const (
 // Divergence is the first decision that is another one. The execution takes its answers from the recording up to there.
 type Divergence struct {
 	Kind     string
-	AtMs     int64  // of virtual time since the start, in the new definition
-	Was, Now *Place // nil: nothing was, or is, started
-	Where    string // JSON pointer of what differs in a call, an event or an output; empty: all of it
+	AtMs     int64     // of virtual time since the start, in the new definition
+	Was, Now *Location // nil: nothing was, or is, started
+	Where    string    // JSON pointer of what differs in a call, an event or an output; empty: all of it
 	Expected value.Value
 	Got      value.Value
 	// HasExpected and HasGot tell null from nothing.
@@ -58,7 +58,7 @@ type Divergence struct {
 
 // Decision is the choice of a task that has led to a divergence.
 type Decision struct {
-	Was, Now *Place
+	Was, Now *Location
 	WasWay   string // such as `case small` or `if false`; empty: it had nothing to choose
 	NowWay   string
 }
@@ -82,8 +82,8 @@ type Definition struct {
 	Text []byte
 }
 
-// Replay runs the definition that was recorded, and then another one, with what an execution received, and compares what
-// both decide. Errors: *DefinitionError, that of ctx, and an error for a recording that cannot be read.
+// Replay runs the definition that was recorded, and then another one, with what an execution received, and compares
+// what both decide. Errors: *DefinitionError, that of ctx, and an error for a recording that cannot be read.
 func Replay(ctx context.Context, g *client.Recording, recorded, changed Definition) (*Replayed, error) {
 	was, err := revise(recorded)
 	if err != nil {
@@ -144,9 +144,9 @@ func revise(d Definition) (*revision, error) {
 	return r, nil
 }
 
-func (r *revision) place(reference string) *Place {
+func (r *revision) location(reference string) *Location {
 	line, column := r.doc.Position(reference)
-	p := &Place{Task: r.addresses[reference], Reference: reference, Line: line, Column: column}
+	p := &Location{Task: r.addresses[reference], Reference: reference, Line: line, Column: column}
 	if p.Task == "" {
 		p.Task = reference
 	}

@@ -23,15 +23,15 @@ func replayed(t *testing.T, g *client.Recording, recorded, changed string) *test
 	return r
 }
 
-// place is a task with its position, `nothing` without one.
-func place(p *testrecord.Place) string {
+// location is a task with its position, `nothing` without one.
+func location(p *testrecord.Location) string {
 	if p == nil {
 		return "nothing"
 	}
 	return fmt.Sprintf("%s %d:%d", p.Task, p.Line, p.Column)
 }
 
-// The first decision that is another one is told with both places, and what does not change a decision is none.
+// The first decision that is another one is reported with both locations, and what does not change a decision is none.
 func TestReplay(t *testing.T) {
 	for _, test := range []struct {
 		name, from, to string // replaced in the definition
@@ -64,7 +64,7 @@ func TestReplay(t *testing.T) {
 			got := ""
 			r := replayed(t, recorded(t), definition, changed)
 			if d := r.Divergence; d != nil {
-				got = strings.TrimSpace(fmt.Sprint(d.Kind, " ", place(d.Was), " ", place(d.Now), " ", d.Where))
+				got = strings.TrimSpace(fmt.Sprint(d.Kind, " ", location(d.Was), " ", location(d.Now), " ", d.Where))
 				if c := d.Decision; c != nil {
 					got += fmt.Sprint(" decided ", c.Was.Task, " ", c.WasWay, " to ", c.NowWay)
 				}
@@ -92,7 +92,7 @@ do:
   - accept: {emit: {event: {with: {source: /s, type: org.example.accepted, data: {n: '${ .n }'}}}}, output: {as: .data}}
 `
 
-// Another case, another event and another end are told with the task that has decided so.
+// Another case, another event and another end are reported with the task that has decided so.
 func TestReplayDecisions(t *testing.T) {
 	var g client.Recording
 	if err := json.Unmarshal([]byte(`{"execution_id":"0197a5c4-2222-7000-8000-000000000002","workflow":"test/decide","started_at":"2026-03-01T10:00:00Z",
@@ -100,8 +100,8 @@ func TestReplayDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := replayed(t, &g, deciding, strings.ReplaceAll(deciding, "100", "50")).Divergence
-	if d == nil || d.Kind != testrecord.DivergesTask || place(d.Was) != "accept 8:5" || place(d.Now) != "refuse 7:5" ||
-		d.Decision == nil || place(d.Decision.Now) != "classify 3:5" || d.Decision.WasWay != "case small" || d.Decision.NowWay != "case large" {
+	if d == nil || d.Kind != testrecord.DivergesTask || location(d.Was) != "accept 8:5" || location(d.Now) != "refuse 7:5" ||
+		d.Decision == nil || location(d.Decision.Now) != "classify 3:5" || d.Decision.WasWay != "case small" || d.Decision.NowWay != "case large" {
 		t.Errorf("%+v %+v", d, d.Decision)
 	}
 	d = replayed(t, &g, deciding, strings.Replace(deciding, "{n: '${ .n }'}", "{n: '${ .n + 1 }'}", 1)).Divergence
@@ -114,7 +114,8 @@ func TestReplayDecisions(t *testing.T) {
 	}
 }
 
-// What the recorded definition itself does otherwise is told apart, and definitions that cannot be compiled are refused.
+// What the recorded definition itself does otherwise is reported apart, and definitions that cannot be compiled are
+// refused.
 func TestReplayCannot(t *testing.T) {
 	g := recorded(t)
 	g.Output = json.RawMessage(`{"n":8}`)

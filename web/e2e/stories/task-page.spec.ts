@@ -180,7 +180,7 @@ test("a person answers by a link, once, and programs that follow it decide nothi
   await expect(page.getByText(/^It was given by this link on /)).toBeVisible();
 });
 
-test("a link whose task another person has answered, or nobody needs any more, says so", async ({
+test("a link whose task another person has answered, or that was withdrawn, says so", async ({
   page,
   hand,
   inspect,
