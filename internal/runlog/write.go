@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +23,6 @@ type segment struct {
 	room   int64 // bytes that the log has left
 	full   bool
 	row    store.LogSegment
-	err    error // of the row, where those beside it were stored
 }
 
 // write makes segments of what was taken of logs and stores them. Only one goroutine at a time does that for a log.
@@ -267,16 +265,13 @@ func (w *Writer) storeShort(list []*segment) {
 	if len(list) == 0 {
 		return
 	}
-	// Rows are locked in the order of their numbers.
-	slices.SortFunc(list, func(a, b *segment) int { return cmp.Compare(a.log.no, b.log.no) })
+	rows := make([]*store.LogSegment, len(list))
+	for i, s := range list {
+		rows[i] = &s.row
+	}
 	err := w.patiently(func() error {
 		return w.Store.Update(w.ctx, func(tx *store.Tx) error {
-			for _, s := range list {
-				if s.err = tx.AppendLog(&s.row); s.err != nil && !endsLog(s.err) {
-					return s.err
-				}
-			}
-			return nil
+			return tx.AppendLogs(rows)
 		})
 	})
 	if err != nil && len(list) > 1 && !passes(err) {
@@ -286,7 +281,7 @@ func (w *Writer) storeShort(list []*segment) {
 		return
 	}
 	for _, s := range list {
-		w.stored(s, cmp.Or(err, s.err))
+		w.stored(s, cmp.Or(err, s.row.Refused))
 	}
 }
 

@@ -94,7 +94,7 @@
 //	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
 //	              PostponeOutboxMessage
 //	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
-//	log           AppendLog
+//	log           AppendLog AppendLogs
 //	              AppendTimelineChunk PutTimelineChunk DropTimelineChunks
 //	timer         PutTimer DeleteTimer DeleteTimers
 //	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems FinishItems

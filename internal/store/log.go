@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chargehand/chargehand"
 )
@@ -20,6 +21,7 @@ type LogSegment struct {
 	Ended     bool  // the log has reached its limit with it
 	Tasks     []byte
 	Data      Payload
+	Refused   error // set by AppendLogs: why it was not written
 }
 
 // LogEnd is where the log of an execution ends.
@@ -33,29 +35,73 @@ type LogEnd struct {
 // Errors: ErrNotFound: the execution is gone; ErrLogEnded; ErrConflict: another process has added a segment meanwhile.
 // With the first two nothing was written, unless it has a blob, and the Update can continue.
 func (t *Tx) AppendLog(s *LogSegment) error {
-	var owner UsageOwner
-	err := t.one(`SELECT account, environment, started_by FROM execution WHERE no = ?1`+t.c.ForUpdate(), func(r Row) {
-		owner = UsageOwner{r.Int(0), chargehand.Environment(r.Int(1)), r.Int(2)}
-	}, s.Execution)
-	if err != nil {
-		return fmt.Errorf("append to the log of an execution: %w", err)
-	}
-	// A statement of its own: one that has waited for the row would see the log as it was before the wait.
-	end, err := t.LogEnd(s.Execution)
-	if err != nil {
+	if err := t.AppendLogs([]*LogSegment{s}); err != nil {
 		return err
 	}
-	if end.Ended {
-		return ErrLogEnded
+	return s.Refused
+}
+
+// AppendLogs is AppendLog for segments of different executions. What is wrong with one log is in Refused of its segment:
+// ErrNotFound or ErrLogEnded; the others are written.
+func (t *Tx) AppendLogs(list []*LogSegment) error {
+	segments, executions := make(map[int64]*LogSegment, len(list)), make([]int64, len(list))
+	for i, s := range list {
+		s.Refused = ErrNotFound
+		segments[s.Execution], executions[i] = s, s.Execution
 	}
-	s.Line, s.Total = end.Line+1, end.Bytes+s.Bytes
-	err = t.change("append to the log of an execution", `INSERT INTO log_segment (execution, line, lines, bytes, total, ended, tasks, data, data_blob)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (execution, line) DO NOTHING`,
+	if len(segments) < len(list) {
+		return errors.New("append to logs: two segments of one execution")
+	}
+	slices.Sort(executions)
+	return inGroups(executions, func(placeholders string, args []any) error {
+		if lock := t.c.ForUpdate(); lock != "" {
+			err := t.c.Query(`SELECT no FROM execution WHERE no IN (`+placeholders+`) ORDER BY no`+lock, func(Row) error { return nil }, args...)
+			if err != nil {
+				return fmt.Errorf("lock executions: %w", err)
+			}
+		}
+		// A statement of its own: one that has waited for a row would see the log as it was before the wait.
+		var found []logOwner
+		err := t.c.Query(`SELECT e.no, e.account, e.environment, e.started_by, COALESCE(l.line + l.lines - 1, 0), COALESCE(l.total, 0), COALESCE(l.ended, 0)
+ FROM execution e LEFT JOIN log_segment l ON l.execution = e.no AND l.line = (SELECT MAX(m.line) FROM log_segment m WHERE m.execution = e.no)
+ WHERE e.no IN (`+placeholders+`) ORDER BY e.no`, func(r Row) error {
+			found = append(found, logOwner{
+				r.Int(0), UsageOwner{r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3)}, LogEnd{r.Int(4), r.Int(5), r.Int(6) != 0},
+			})
+			return nil
+		}, args...)
+		if err != nil {
+			return fmt.Errorf("read the ends of logs: %w", err)
+		}
+		for i := range found {
+			if err := t.appendLog(segments[found[i].execution], &found[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// logOwner is an execution, and where its log ends.
+type logOwner struct {
+	execution int64
+	owner     UsageOwner
+	end       LogEnd
+}
+
+func (t *Tx) appendLog(s *LogSegment, o *logOwner) error {
+	if o.end.Ended {
+		s.Refused = ErrLogEnded
+		return nil
+	}
+	s.Refused, s.Line, s.Total = nil, o.end.Line+1, o.end.Bytes+s.Bytes
+	err := t.c.Send("append to the log of an execution", `INSERT INTO log_segment (execution, line, lines, bytes, total, ended, tasks, data, data_blob)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
 		s.Execution, s.Line, s.Lines, s.Bytes, s.Total, flagArg(s.Ended), s.Tasks, t.seal(kindLog, rowKey{s.Execution, s.Line}, s.Data.Inline), t.hide(s.Data.Blob))
 	if err != nil {
 		return err
 	}
-	t.countUsage(owner.Account, owner.Environment, owner.Actor, Usage{Bytes: s.Bytes})
+	t.countUsage(o.owner.Account, o.owner.Environment, o.owner.Actor, Usage{Bytes: s.Bytes})
 	return t.refBlob(s.Data.Blob)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/chargehand/chargehand"
@@ -15,6 +16,7 @@ var logTests = map[string]func(*fixture){
 	"a limit that is reached": logEnds,
 	"of what is gone":         logOfNothing,
 	"by many processes":       logByMany,
+	"of many executions":      logsOfMany,
 }
 
 // log reads segments with lines after one.
@@ -98,6 +100,48 @@ func logOfNothing(f *fixture) {
 	})
 	if !errors.Is(err, store.ErrNotFound) {
 		f.Errorf("append to the log of what is gone: %v", err)
+	}
+}
+
+// logsOfMany: segments of more executions than fit into one list; those whose log takes none hold up no other.
+func logsOfMany(f *fixture) {
+	const many, gone, ended, long = 230, 3, 5, 7
+	var list []*store.LogSegment
+	for i := range many {
+		no := int64(1 << 40)
+		if i != gone {
+			no = f.inserted()
+		}
+		list = append(list, &store.LogSegment{Execution: no, Lines: 2, Bytes: 3, Tasks: []byte{1}, Data: inline("new")})
+	}
+	f.appendLog(store.LogSegment{Execution: list[ended].Execution, Lines: 1, Bytes: 1, Ended: true, Tasks: []byte{1}, Data: inline("x")})
+	for range 10 {
+		f.appendLog(store.LogSegment{Execution: list[long].Execution, Lines: 4, Bytes: 2, Tasks: []byte{1}, Data: inline("xx")})
+	}
+	slices.Reverse(list)
+	f.update(func(tx *store.Tx) error { return tx.AppendLogs(list) })
+	slices.Reverse(list)
+	for i, s := range list {
+		want, line, total := error(nil), int64(1), int64(3)
+		switch i {
+		case gone:
+			want, line, total = store.ErrNotFound, 0, 0
+		case ended:
+			want, line, total = store.ErrLogEnded, 0, 0
+		case long:
+			line, total = 41, 23
+		}
+		if s.Refused != want || s.Line != line || s.Total != total {
+			f.Errorf("segment %d: line %d, total %d, %v; want %d, %d, %v", i, s.Line, s.Total, s.Refused, line, total, want)
+		}
+		got := f.log(s.Execution, s.Line-1, 2)
+		if want == nil && (len(got) != 1 || !reflect.DeepEqual(&got[0], s)) {
+			f.Errorf("segment %d is stored as %+v, want %+v", i, got, s)
+		}
+	}
+	err := f.Store.Update(context.Background(), func(tx *store.Tx) error { return tx.AppendLogs(append(list[:1:1], list[0])) })
+	if err == nil || len(f.log(list[0].Execution, 0, 10)) != 1 {
+		f.Errorf("two segments of one execution: %v", err)
 	}
 }
 
