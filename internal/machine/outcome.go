@@ -48,7 +48,12 @@ func (m *Machine) record(p *pending, o Outcome) {
 	}
 	e.outcomeBytes += size
 	m.trace.bytes += size
-	e.Outcomes = append(e.Outcomes, o)
+	if e.Outcomes == nil {
+		e.Outcomes = m.trace.outcomes.next(len(m.plan.Tasks))
+		e.Outcomes[0] = o
+	} else {
+		e.Outcomes = append(e.Outcomes, o)
+	}
 	if len(e.Outcomes) > maxOutcomes || e.outcomeBytes > maxOutcomeBytes {
 		o.Output, o.Fault, o.Files, o.Lost = nil, nil, nil, true
 		e.Outcomes = []Outcome{o}

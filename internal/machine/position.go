@@ -54,6 +54,8 @@ func (m *Machine) noteData(n *node) {
 	position := m.position
 	m.position = nil
 	if n.parent == m.root && (m.happened > 1 || position != nil || n.task != m.plan.Body.Tasks[0]) {
-		n.entry.Data = &TaskData{Input: n.raw, Context: n.scope.context}
+		d := &m.trace.data.next(len(m.plan.Body.Tasks) - 1)[0]
+		d.Input, d.Context = n.raw, n.scope.context
+		n.entry.Data = d
 	}
 }

@@ -70,10 +70,36 @@ func (e *Entry) Number() int { return e.task.Number }
 // timeline holds the entries that changed since they were taken.
 type timeline struct {
 	changed []*Entry
-	slab    []Entry // entries are cut from it
-	slabLen int
-	bytes   int // of values made since the entries were taken
-	tally   Tally
+	// Entries, and what they hold, are cut from slabs.
+	entries  slab[Entry]
+	data     slab[TaskData]
+	outcomes slab[Outcome]
+	bytes    int // of values made since the entries were taken
+	tally    Tally
+}
+
+// slab gives room for values of which an execution mostly needs about as many as its definition has tasks.
+type slab[T any] struct {
+	free []T
+	size int
+}
+
+// The lengths of the first slab, at most, and of the longest one.
+const (
+	firstSlab = 10
+	maxSlab   = 64
+)
+
+// next returns room for one more, as a slice of length 1 that cannot grow in place. expected is how many are expected
+// in all.
+func (s *slab[T]) next(expected int) []T {
+	if len(s.free) == 0 {
+		s.size = min(max(1, min(expected, firstSlab), 2*s.size), maxSlab)
+		s.free = make([]T, s.size)
+	}
+	one := s.free[:1:1]
+	s.free = s.free[1:]
+	return one
 }
 
 // openEntry starts the timeline entry of a task. The body of a function has none, nor has
@@ -84,13 +110,7 @@ func (m *Machine) openEntry(n *node) {
 		m.lastSeq--
 		return
 	}
-	tl := &m.trace
-	if len(tl.slab) == 0 {
-		tl.slabLen = min(max(2, tl.slabLen*2), 64)
-		tl.slab = make([]Entry, tl.slabLen)
-	}
-	e := &tl.slab[0]
-	tl.slab = tl.slab[1:]
+	e := &m.trace.entries.next(len(m.plan.Tasks))[0]
 	t := n.task
 	m.happened++
 	*e = Entry{

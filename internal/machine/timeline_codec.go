@@ -48,15 +48,14 @@ func EncodeTimeline(dst []byte, entries []Entry, tally Tally, known ...value.Val
 	start := len(dst)
 	dst = append(dst, timelineVersion)
 	dst = binary.AppendUvarint(dst, uint64(len(entries)))
-	w := timelineWriter{}
+	w := timelineWriter{table: make([]tableValue, 0, len(known)+min(len(entries), maxScanned))}
 	for _, v := range known {
 		w.table = append(w.table, tableValue{value: v})
 	}
-	var previous Entry
+	previous := &Entry{}
 	for i := range entries {
-		e := &entries[i]
-		dst = w.entry(dst, e, &previous)
-		previous = *e
+		dst = w.entry(dst, &entries[i], previous)
+		previous = &entries[i]
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -152,6 +151,14 @@ type timelineWriter struct {
 type tableValue struct {
 	value value.Value
 	text  []byte // made when it is needed
+	hash  uint64 // of its contents; 0: not made yet
+}
+
+func (t *tableValue) json() []byte {
+	if t.text == nil {
+		t.text = value.Marshal(t.value)
+	}
+	return t.text
 }
 
 func (w *timelineWriter) entry(dst []byte, e, previous *Entry) []byte {
@@ -235,14 +242,37 @@ func (w *timelineWriter) value(dst []byte, v value.Value) []byte {
 	if at, ok := w.find(v, text); ok {
 		return binary.AppendUvarint(dst, uint64(at)+valueFirst)
 	}
-	w.table = append(w.table, tableValue{v, text})
+	w.table = append(w.table, tableValue{value: v, text: text})
 	dst = append(dst, valueNew)
 	dst = binary.AppendUvarint(dst, uint64(len(text)))
 	return append(dst, text...)
 }
 
+// maxScanned is up to how many values the table is searched without hashes.
+const maxScanned = 16
+
 // find looks for a value with the same text.
 func (w *timelineWriter) find(v value.Value, text []byte) (int, bool) {
+	if len(w.table) <= maxScanned {
+		var hash uint64
+		for i := range w.table {
+			if known := &w.table[i]; known.text == nil { // it may be large: its hash needs no memory
+				if hash == 0 {
+					hash = hashValue(hashSeed, v)
+				}
+				if known.hash == 0 {
+					known.hash = hashValue(hashSeed, known.value)
+				}
+				if known.hash != hash {
+					continue
+				}
+			}
+			if bytes.Equal(w.table[i].json(), text) {
+				return i, true
+			}
+		}
+		return 0, false
+	}
 	if w.byHash == nil {
 		w.byHash = make(map[uint64][]int)
 	}
@@ -253,11 +283,7 @@ func (w *timelineWriter) find(v value.Value, text []byte) (int, bool) {
 		}
 	}
 	for _, at := range w.byHash[hashValue(hashSeed, v)] {
-		known := &w.table[at]
-		if known.text == nil {
-			known.text = value.Marshal(known.value)
-		}
-		if bytes.Equal(known.text, text) {
+		if bytes.Equal(w.table[at].json(), text) {
 			return at, true
 		}
 	}
