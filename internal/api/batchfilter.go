@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-const aboutBatchPage = " With status or phase, a page looks at 2,000 batches at most; it may then have fewer items than limit, and a cursor."
+const aboutBatchPage = " With status or phase, a page looks at 2,000 batches at most, and it counts 50,000 items that run or wait at most, or those of one batch; it may then have fewer items than limit, and a cursor."
 
 var (
 	batchStatuses = []any{"pending", "running", "completed", "failed"}

@@ -107,6 +107,11 @@ func (s *Service) batch(r *store.Reader, row *store.Batch, v View) (*Batch, erro
 			return nil, err
 		}
 	}
+	return s.batchCounted(r, row, n, v)
+}
+
+// batchCounted is batch with counts that were read before.
+func (s *Service) batchCounted(r *store.Reader, row *store.Batch, n store.StateCounts, v View) (*Batch, error) {
 	b, err := s.batchWith(r, row, n, v)
 	if err == nil {
 		b.Labels, err = r.BatchLabels(row.No)

@@ -31,8 +31,12 @@ func (q *ListBatches) fits(row *store.Batch) bool {
 // maxExaminedBatches is the number of batches that are read for one page to find those that it shows.
 const maxExaminedBatches = 2000
 
+// maxCountedItems is the number of items that are counted for one page of batches.
+const maxCountedItems = 50_000
+
 // ListBatches lists batches, newest first. A page that looks at batches in vain looks at no more than
-// maxExaminedBatches; it may be short, and have a cursor. Codes: workflow_not_found.
+// maxExaminedBatches, and one of batches at work counts no more than maxCountedItems, or those of its first batch; it
+// may be short, and have a cursor. Codes: workflow_not_found.
 func (s *Service) ListBatches(ctx context.Context, p *Principal, q ListBatches) (*BatchPage, error) {
 	page := &BatchPage{Data: []*Batch{}}
 	beforeMs, possible := millisAbove(q.CreatedBefore)
@@ -60,16 +64,41 @@ func (s *Service) ListBatches(ctx context.Context, p *Principal, q ListBatches) 
 			return err
 		}
 		page.Cursor = cursor
-		for i := range rows {
-			b, err := s.batch(r, &rows[i], View{})
-			if err != nil {
-				return err
-			}
-			page.Data = append(page.Data, b)
+		if page.Data, err = s.showBatches(r, rows, maxCountedItems); len(page.Data) < len(rows) && err == nil {
+			page.Cursor = idCursor(rows[len(page.Data)-1].ID)
 		}
-		return nil
+		return err
 	})
 	return page, err
+}
+
+// showBatches shows batches, one at least, and no more than those of which so many items have begun and not ended
+// together: they are counted.
+func (s *Service) showBatches(r *store.Reader, rows []store.Batch, items int) ([]*Batch, error) {
+	list := make([]*Batch, 0, len(rows))
+	for i := range rows {
+		var n store.StateCounts
+		if !rows[i].Status.Final() {
+			if i == 0 {
+				items = max(items, int(rows[i].Total))
+			}
+			// One more than may be: then there are too many.
+			counts, counted, err := r.CountItemsAtMost(rows[i].No, items+1)
+			if err != nil {
+				return nil, err
+			}
+			if counted > items {
+				break
+			}
+			n, items = counts, items-counted
+		}
+		b, err := s.batchCounted(r, &rows[i], n, View{})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
 }
 
 // findBatches reads the batches of a page, and where the next one begins.

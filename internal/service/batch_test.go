@@ -368,6 +368,53 @@ func TestListBatches(t *testing.T) {
 	wantCode(t, err, chargehand.CodeWorkflowNotFound)
 }
 
+// TestBatchesAreCountedWithinBounds: a page ends before the batch whose items would be too many to be counted for it,
+// but has one batch at least.
+func TestBatchesAreCountedWithinBounds(t *testing.T) {
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	for range 3 {
+		fx.pass(time.Second)
+		fx.createBatch(flow.ID, `{"items": [{}, {}, {}, {}]}`)
+	}
+	var rows []store.Batch
+	err := fx.rows.Update(t.Context(), func(tx *store.Tx) (err error) {
+		rows, err = tx.ListBatches(store.BatchFilter{Account: fx.p.AccountNo, Environment: chargehand.Live, Limit: 10})
+		for i := range rows {
+			items, err := tx.QueuedItems(rows[i].No, 3)
+			if err != nil {
+				return err
+			}
+			for _, item := range items {
+				if err := tx.SetState(item.No, chargehand.Waiting, store.StateParked, store.Waits{}); err != nil {
+					return err
+				}
+			}
+		}
+		return err
+	})
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%d batches: %v", len(rows), err)
+	}
+	for most, want := range map[int]int{0: 1, 2: 1, 6: 2, 8: 2, 9: 3, 100: 3} {
+		err := fx.rows.View(t.Context(), func(r *store.Reader) error {
+			list, err := fx.showBatches(r, rows, most)
+			if len(list) != want {
+				t.Errorf("with %d items counted at most, a page has %d batches, want %d", most, len(list), want)
+			}
+			for _, b := range list {
+				if b.Waiting != 3 || b.Queued != 1 {
+					t.Errorf("%d wait and %d are queued", b.Waiting, b.Queued)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFindBatches: every filter of a list of batches, in pages of one, shows what fits of all.
 func TestFindBatches(t *testing.T) {
 	fx := newFixture(t)

@@ -46,7 +46,7 @@
 //	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions AuthorOf
 //	starter       StarterByNo
 //	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
-//	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows CountItems CountUnfinished
+//	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows CountItems CountItemsAtMost CountUnfinished
 //	              CountUnfinishedAtMost Labels NextDelayedMs
 //	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
 //	              QueuedAtLeast WorkflowActivity Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf

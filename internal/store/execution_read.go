@@ -171,6 +171,16 @@ func (r *Reader) CountItems(batch int64) (n StateCounts, err error) {
  AND account = `+accountOfBatch+` AND batch = ?1 GROUP BY state`, batch)
 }
 
+// CountItemsAtMost is CountItems that counts no more than limit items. If it has counted that many, there may be more.
+func (r *Reader) CountItemsAtMost(batch int64, limit int) (n StateCounts, counted int, err error) {
+	n, err = r.stateCounts(`SELECT state, COUNT(*) FROM (SELECT state FROM execution WHERE state IN (2, 3, 4) AND state <> 0
+ AND account = `+accountOfBatch+` AND batch = ?1 LIMIT ?2) e GROUP BY state`, batch, int64(limit))
+	for _, count := range n {
+		counted += int(count)
+	}
+	return n, counted, err
+}
+
 // CountUnfinished counts all executions that have not ended, by state: for recovery and
 // metrics. It is linear in their number.
 func (r *Reader) CountUnfinished() (n StateCounts, err error) {

@@ -435,6 +435,12 @@ func batchCounts(f *fixture) {
 		if want := (store.StateCounts{0, 0, 1, 2, 1}); got != want {
 			f.Errorf("counts %v, want %v", got, want)
 		}
+		for limit, want := range map[int]int{1: 1, 3: 3, 4: 4, 100: 4} {
+			some, counted, err := r.CountItemsAtMost(b.No, limit)
+			if err != nil || counted != want || limit > want && some != got {
+				f.Errorf("at most %d: %d items %v (%v), want %d", limit, counted, some, err, want)
+			}
+		}
 		return err
 	})
 }
