@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/seed"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -53,7 +54,7 @@ func hostileRoutes() []hostileRoute {
 func TestHostileFilters(t *testing.T) {
 	number := uint64(crashNumber(t, "CHARGEHAND_HOSTILE_SEED", int(time.Now().UnixNano()%1_000_000)))
 	t.Logf("CHARGEHAND_HOSTILE_SEED=%d", number)
-	s, _ := startSeeded(t, startNumber(1_500, 50_000))
+	_, s, _ := startSeeded(t, seed.Options{Executions: startNumber(1_500, 50_000), Seed: 1})
 	c := chooseReads(t, s)
 	c.Rand = rand.New(rand.NewPCG(number, 2))
 	n := startNumber(600, 10_000)

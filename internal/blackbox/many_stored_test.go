@@ -32,7 +32,7 @@ const (
 // counts, and the time that the server computes. Few executions say nothing about time: nothing is demanded then.
 func TestManyStored(t *testing.T) {
 	n := startNumber(3_000, 1_000_000)
-	s, opened := startSeeded(t, n)
+	_, s, opened := startSeeded(t, seed.Options{Executions: n, Seed: 1})
 	verifyRollups(t, s, time.Now().Add(-32*24*time.Hour))
 	choices := chooseReads(t, s)
 	var all []time.Duration
@@ -94,7 +94,7 @@ func (r *readTimes) quantile(q float64) time.Duration {
 }
 
 // startSeeded starts a server on an installation that was filled before, and returns how long its start took.
-func startSeeded(t *testing.T, executions int) (*servertest.Server, time.Duration) {
+func startSeeded(t *testing.T, o seed.Options) (servertest.Options, *servertest.Server, time.Duration) {
 	t.Helper()
 	options := startOptions(t)
 	first := servertest.Start(t, options)
@@ -108,13 +108,13 @@ func startSeeded(t *testing.T, executions int) (*servertest.Server, time.Duratio
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	if err := seed.Fill(t.Context(), st, seed.Options{Executions: executions, Seed: 1}); err != nil {
+	if err := seed.Fill(t.Context(), st, o); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d executions are stored after %v", executions, time.Since(begin).Round(time.Millisecond))
+	t.Logf("%d executions are stored after %v", o.Executions, time.Since(begin).Round(time.Millisecond))
 	out, err := exec.Command(servertest.Binary(t), append([]string{"doctor", "--data-dir", options.DataDir}, location...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("doctor: %v\n%s", err, out)
@@ -122,7 +122,7 @@ func startSeeded(t *testing.T, executions int) (*servertest.Server, time.Duratio
 	begin = time.Now()
 	s := servertest.Launch(t, options)
 	s.Key = first.Key
-	return s, time.Since(begin)
+	return options, s, time.Since(begin)
 }
 
 // computedBy is for how long the threads of a process have run; 0 where that is not known.

@@ -23,6 +23,7 @@ type Options struct {
 	Seed       uint64        // of all that is chosen
 	Now        time.Time     // when the history ends; default: now
 	Span       time.Duration // how long it lasts; default: 28 days, less than executions are kept
+	Waiting    bool          // all executions wait for a time, a month after Now at the earliest
 	Progress   func(done int)
 }
 
@@ -106,10 +107,13 @@ func (h *history) fill(ctx context.Context, st *store.Store) error {
 		defer close(parts)
 		for items := 0; h.made < h.Executions; {
 			var p *part
-			if items < h.made*2/5 { // two of five are items of a batch
+			switch {
+			case h.Waiting:
+				p = h.waiting()
+			case items < h.made*2/5: // two of five are items of a batch
 				p = h.batch()
 				items += len(p.list)
-			} else {
+			default:
 				p = h.singles()
 			}
 			select {
@@ -175,6 +179,24 @@ func (h *history) singles() *part {
 	p := &part{}
 	for len(p.list) < singlesAtOnce && h.made < h.Executions {
 		p.list = append(p.list, h.single())
+	}
+	return p
+}
+
+// waiting makes executions that wait.
+func (h *history) waiting() *part {
+	p := &part{}
+	for i := range h.workflows {
+		w := &h.workflows[i]
+		if w.kind != waits {
+			continue
+		}
+		for len(p.list) < singlesAtOnce && h.made < h.Executions {
+			m := &made{}
+			m.row = h.row(w, h.random.Uint64())
+			h.run(m, h.version(w), h.input(), succeeds, 0)
+			p.list = append(p.list, m)
+		}
 	}
 	return p
 }

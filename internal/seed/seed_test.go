@@ -61,3 +61,35 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestFillWaiting: all executions wait, each for a time of its own.
+func TestFillWaiting(t *testing.T) {
+	const many = 1200
+	db := template.New(t)
+	st := store.New(db)
+	if _, err := service.FirstAccount(t.Context(), st, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := seed.Fill(t.Context(), st, seed.Options{Executions: many, Waiting: true}); err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckUsage(t, db)
+	storetest.CheckInvariants(t, db)
+	err := st.View(t.Context(), func(r *store.Reader) error {
+		counts, err := r.CountUnfinished()
+		if want := (store.StateCounts{store.StateParked: many}); err != nil || counts != want {
+			t.Errorf("executions by state %v (%v), want %v", counts, err, want)
+		}
+		timers, err := r.TimersDue(time.Now().Add(90*24*time.Hour).UnixMilli(), 2*many)
+		if err == nil && (len(timers) != many || timers[0].DueMs < time.Now().Add(30*24*time.Hour).UnixMilli()) {
+			t.Errorf("%d timers, the first at %v", len(timers), time.UnixMilli(timers[0].DueMs))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

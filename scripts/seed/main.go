@@ -22,6 +22,7 @@ func main() {
 	flag.IntVar(&o.Executions, "executions", 1_000_000, "executions to make")
 	flag.Uint64Var(&o.Seed, "seed", 1, "another number makes another history")
 	flag.DurationVar(&o.Span, "span", 0, "how long the history lasts; default 672h")
+	flag.BoolVar(&o.Waiting, "waiting", false, "make executions that wait for a time, and no others")
 	flag.Parse()
 	if err := fill(context.Background(), *dataDir, *database, o); err != nil {
 		fmt.Fprintln(os.Stderr, "seed:", err)
