@@ -41,8 +41,8 @@ func (t *Tx) AppendLog(s *LogSegment) error {
 	return s.Refused
 }
 
-// AppendLogs is AppendLog for segments of different executions. What is wrong with one log is in Refused of its segment:
-// ErrNotFound or ErrLogEnded; the others are written.
+// AppendLogs is AppendLog for segments of different executions. What is wrong with one log is in Refused of its
+// segment: ErrNotFound or ErrLogEnded; the others are written.
 func (t *Tx) AppendLogs(list []*LogSegment) error {
 	segments, executions := make(map[int64]*LogSegment, len(list)), make([]int64, len(list))
 	for i, s := range list {
