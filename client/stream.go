@@ -14,14 +14,23 @@ import (
 	"time"
 )
 
-// StreamEvent is one event of a stream. One of Execution, Batch, Task and Gap is set; none: what Topic names was
-// deleted.
+// StreamEvent is one event of a stream. One of Execution, Batch, Task, Gap and Tasks is set; none: what Topic names
+// was deleted.
 type StreamEvent struct {
-	Topic     string // execution:ID or batch:ID, of Follow only
+	Topic     string // execution:ID, batch:ID or tasks:mine, of Follow only
 	Execution *Execution
 	Batch     *Batch
 	Task      *TaskEvent
 	Gap       *EventGap
+	Tasks     *TaskNews
+}
+
+// TaskNews is what has changed of the human tasks of the key, as far as it has not been told yet.
+type TaskNews struct {
+	Counts  HumanTaskCounts `json:"counts"`
+	Changed []HumanTask     `json:"changed"` // as in lists: that are new or have changed; in the first event of a connection all
+	Removed []string        `json:"removed"` // ids of those that are not among them any more
+	More    bool            `json:"more"`    // there are more than the 50 that are due first
 }
 
 // TaskEvent is the start or end of a task. Seq numbers the events of an execution from 1, without gaps.
@@ -68,8 +77,15 @@ func (c *Client) FollowBatch(ctx context.Context, workflow, id string, handle fu
 	return c.follow(ctx, batch(workflow, id)+"/events", nil, 0, handle)
 }
 
-// Follow calls handle with the states of up to 20 topics (execution:ID, batch:ID) and their changes, until all have
-// ended. After a broken connection the states come again.
+// FollowHumanTasks calls handle with the open and claimed tasks that the key may answer, as far as they are among the 50
+// that are due first, then with their changes (StreamEvent.Tasks), until ctx ends. After a broken connection all of them
+// come again, and tasks that the former events had and this one does not have are gone.
+func (c *Client) FollowHumanTasks(ctx context.Context, handle func(StreamEvent) error) error {
+	return c.follow(ctx, "/human-tasks/stream", nil, 0, handle)
+}
+
+// Follow calls handle with the states of up to 20 topics (execution:ID, batch:ID, tasks:mine) and their changes, until
+// all have ended. After a broken connection the states come again.
 func (c *Client) Follow(ctx context.Context, topics []string, handle func(StreamEvent) error) error {
 	return c.follow(ctx, "/stream", url.Values{"topic": topics}, 0, handle)
 }
@@ -174,7 +190,7 @@ func take(name string, data []byte, after *int64, handle func(StreamEvent) error
 			return nil, err
 		}
 		*after = e.Gap.To
-	case "execution", "batch", "gone":
+	case "execution", "batch", "tasks", "gone":
 		if e, err = takeState(name, data); err != nil {
 			return nil, err
 		}
@@ -193,17 +209,20 @@ func takeState(name string, data []byte) (e StreamEvent, err error) {
 		Topic     string     `json:"topic"`
 		Execution *Execution `json:"execution"`
 		Batch     *Batch     `json:"batch"`
+		Tasks     *TaskNews  `json:"tasks"`
 	}
 	if err := json.Unmarshal(data, &of); err != nil {
 		return e, err
 	}
-	e = StreamEvent{Topic: of.Topic, Execution: of.Execution, Batch: of.Batch}
+	e = StreamEvent{Topic: of.Topic, Execution: of.Execution, Batch: of.Batch, Tasks: of.Tasks}
 	switch {
 	case of.Topic != "":
 	case name == "execution":
 		err = json.Unmarshal(data, &e.Execution)
 	case name == "batch":
 		err = json.Unmarshal(data, &e.Batch)
+	case name == "tasks":
+		err = json.Unmarshal(data, &e.Tasks)
 	}
 	return e, err
 }

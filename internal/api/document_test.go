@@ -258,6 +258,7 @@ var samples = map[string][]request{
 		{path: "/api/v1/human-tasks?assignee=my-groups"},
 	},
 	"countHumanTasks":   {{path: "/api/v1/human-tasks/counts"}},
+	"followHumanTasks":  {{path: "/api/v1/human-tasks/stream"}},
 	"getHumanTask":      {{path: pathT}, {path: pathT, header: map[string]string{"If-None-Match": `"4-1u-1r-answer_conflict"`}}},
 	"claimHumanTask":    {{method: "POST", path: pathT + "/claim"}, {method: "POST", path: pathT + "/claim", body: `{"force":true}`}},
 	"releaseHumanTask":  {{method: "POST", path: pathT + "/release", body: `{"force":true}`}},

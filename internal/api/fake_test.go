@@ -452,6 +452,14 @@ func (f *fake) FollowBatch(_ context.Context, _ *service.Principal, _ chargehand
 func (f *fake) Follow(_ context.Context, _ *service.Principal, topics []service.Topic, _ service.View, send func([]service.StreamEvent) error) error {
 	var events []service.StreamEvent
 	for _, t := range topics {
+		if t == service.MyTasks {
+			task := fixtureTask()
+			task.Full = nil
+			events = append(events, service.StreamEvent{Topic: t, Tasks: &service.TaskNews{
+				Counts: service.TaskCounts{Mine: service.TaskCount{Count: 1}}, Changed: []service.HumanTask{task}, Removed: []chargehand.HumanTaskID{task.ID}, More: true,
+			}})
+			continue
+		}
 		events = append(events, service.StreamEvent{Topic: t, Gone: true})
 	}
 	return f.followed(send, events...)

@@ -225,8 +225,7 @@ func (c *call) countHumanTasks() error {
 	if err != nil {
 		return err
 	}
-	view := func(t service.TaskCount) humanTaskCount { return humanTaskCount{t.Count, t.AtLeast} }
-	return c.view(http.StatusOK, humanTaskCounts{view(n.Mine), view(n.Groups), view(n.Unassigned), view(n.Overdue), view(n.All)})
+	return c.view(http.StatusOK, viewTaskCounts(n))
 }
 
 func (c *call) getHumanTask() error {

@@ -130,6 +130,11 @@ type humanTaskCounts struct {
 	All        humanTaskCount `json:"all"`
 }
 
+func viewTaskCounts(n service.TaskCounts) humanTaskCounts {
+	view := func(t service.TaskCount) humanTaskCount { return humanTaskCount{t.Count, t.AtLeast} }
+	return humanTaskCounts{view(n.Mine), view(n.Groups), view(n.Unassigned), view(n.Overdue), view(n.All)}
+}
+
 func viewHumanTask(t *service.HumanTask) humanTask {
 	v := humanTask{
 		ID: t.ID, Status: t.Status, Title: t.Title, Priority: t.Priority, CreatedAt: at(t.CreatedAt), DueAt: at(t.DueAt), EndedAt: at(t.EndedAt), Workflow: t.Workflow, Name: t.Name,

@@ -22,6 +22,9 @@ const sseMedia = "text/event-stream"
 // themselves, gets 204, and does not come again.
 const endID = "end"
 
+// tasksMine is the topic of the human tasks of who follows it.
+const tasksMine = "tasks:mine"
+
 // stalled is how long a client takes at most to read what is written at once.
 const stalled = 30 * time.Second
 
@@ -65,8 +68,8 @@ var (
 	}
 	topicParameter = &parameter{
 		name: "topic", in: "query", many: true, example: "execution:01937c5e-8f00-7000-8000-00000000e8ec",
-		about:  "execution:ID or batch:ID. Repeat it for several, " + strconv.Itoa(service.MaxTopics) + " at most. At least one is needed.",
-		schema: huma.Schema{Type: "string", Pattern: "^(execution|batch):"},
+		about:  "execution:ID, batch:ID, or tasks:mine, which needs tasks:read. Repeat it for several, " + strconv.Itoa(service.MaxTopics) + " at most. At least one is needed.",
+		schema: huma.Schema{Type: "string", Pattern: "^(execution:|batch:|tasks:mine$)"},
 		read:   func(c *call, value string) (complaint string) { return c.readTopic(value) },
 	}
 )
@@ -84,19 +87,27 @@ func eventNumber(value string) (n int64, complaint string) {
 func (c *call) readTopic(value string) (complaint string) {
 	kind, text, _ := strings.Cut(value, ":")
 	topic := service.Topic{}
+	if value == tasksMine {
+		return c.addTopic(service.MyTasks)
+	}
 	switch kind {
 	case "execution":
 		topic.Kind = service.TopicExecution
 	case "batch":
 		topic.Kind = service.TopicBatch
 	default:
-		return "must be execution:ID or batch:ID."
+		return "must be execution:ID, batch:ID or tasks:mine."
 	}
 	id, err := chargehand.ParseID[chargehand.ExecutionID](text)
 	if err != nil {
 		return "must be execution:ID or batch:ID, with a UUID as the id."
 	}
-	if topic.ID = id; slices.Contains(c.args.topics, topic) {
+	topic.ID = id
+	return c.addTopic(topic)
+}
+
+func (c *call) addTopic(topic service.Topic) (complaint string) {
+	if slices.Contains(c.args.topics, topic) {
 		return ""
 	}
 	if len(c.args.topics) == service.MaxTopics {
@@ -110,6 +121,7 @@ const (
 	exampleEvents = "event: execution\ndata: {\"id\":\"01937c5e-8f00-7000-8000-00000000e8ec\",\"status\":\"processing\"}\n\n" +
 		"id: 1\nevent: task.started\ndata: {\"seq\":1,\"at\":\"2026-03-01T12:00:00.000Z\",\"task_seq\":1,\"name\":\"confirm\",\"kind\":\"call\",\"reference\":\"/do/0/confirm\",\"iteration\":0,\"iterations\":[],\"attempt\":1,\"phase\":\"running\"}\n\n"
 	exampleBatchEvents = "event: batch\ndata: {\"id\":\"01937c5e-8f00-7000-8000-00000000ba7c\",\"status\":\"running\",\"total\":100,\"completed\":12}\n\n"
+	exampleTaskEvents  = "event: tasks\ndata: {\"counts\":{\"mine\":{\"count\":3,\"at_least\":false}},\"changed\":[{\"id\":\"01937c5e-8f00-7000-8000-0000000007a5\",\"status\":\"open\",\"title\":\"Approve the invoice\"}],\"removed\":[],\"more\":false}\n\n"
 	exampleStream      = "event: execution\ndata: {\"topic\":\"execution:01937c5e-8f00-7000-8000-00000000e8ec\",\"execution\":{\"status\":\"processing\"}}\n\n"
 )
 
@@ -143,14 +155,24 @@ func streamEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/stream", id: "follow", tag: "Executions", live: true,
-			summary: "Follow executions and batches with one stream",
-			about: "Server-sent events: each topic as it is, and then its changes. Every event has topic, and execution (without output), batch (without entries) or, after a deletion, neither (event: gone). " +
+			summary: "Follow executions, batches and human tasks with one stream",
+			about: "Server-sent events: each topic as it is, and then its changes. Every event has topic, and execution (without output), batch (without entries), tasks (as in GET /human-tasks/stream) or, after a deletion, none of them (event: gone). " +
 				"One event may stand for several changes. When nothing more can change, the last event is end. A comment is sent every 15 s.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
-			problems:   []chargehand.Code{chargehand.CodeQuotaExceeded, chargehand.CodeExecutionNotFound, chargehand.CodeBatchNotFound},
+			problems:   []chargehand.Code{chargehand.CodeQuotaExceeded, chargehand.CodeExecutionNotFound, chargehand.CodeBatchNotFound, chargehand.CodeInsufficientScope},
 			parameters: []*parameter{topicParameter, lastStateParameter},
 			answers:    []answer{{status: 200, about: "The events", media: sseMedia, example: exampleStream, headers: []string{"X-Accel-Buffering"}}, over},
 			serve:      (*call).followTopics,
+		},
+		{
+			method: get, path: "/human-tasks/stream", id: "followHumanTasks", tag: "Human tasks", live: true,
+			summary: "Follow your human tasks",
+			about: "Server-sent events (event: tasks): how many open and claimed tasks there are for you (counts), and of those that you, your groups or all people may answer the " + strconv.Itoa(service.MaxFollowedTasks) +
+				" that are due first. The first event has all of them in changed; each further one has those that are new or have changed, and in removed the ids of those that are not among them any more. " +
+				"more says that there are more. One event may stand for several changes. The stream ends with your key or session, or when your rights change; the last event is end. A comment is sent every 15 s.",
+			scopes: service.ScopeTasksRead, problems: quota,
+			answers: []answer{{status: 200, about: "The events", media: sseMedia, example: exampleTaskEvents, headers: []string{"X-Accel-Buffering"}}},
+			serve:   (*call).followHumanTasks,
 		},
 	}
 }
@@ -179,6 +201,13 @@ type (
 		Topic     string     `json:"topic"`
 		Execution *Execution `json:"execution,omitempty"`
 		Batch     *batch     `json:"batch,omitempty"`
+		Tasks     *tasksView `json:"tasks,omitempty"`
+	}
+	tasksView struct {
+		Counts  humanTaskCounts          `json:"counts"`
+		Changed []humanTask              `json:"changed"`
+		Removed []chargehand.HumanTaskID `json:"removed"`
+		More    bool                     `json:"more"`
 	}
 	endView struct {
 		Reason    string `json:"reason"`
@@ -202,11 +231,17 @@ func (c *call) followBatch() error {
 
 func (c *call) followTopics() error {
 	if len(c.args.topics) == 0 && !c.args.ended {
-		return badParameter("topic", "is needed: execution:ID or batch:ID.")
+		return badParameter("topic", "is needed: execution:ID, batch:ID or tasks:mine.")
 	}
 	return c.live(func(ctx context.Context, send func([]service.StreamEvent) error) error {
 		return c.server.service.Follow(ctx, c.principal, c.args.topics, c.asked(), send)
 	}, true)
+}
+
+func (c *call) followHumanTasks() error {
+	return c.live(func(ctx context.Context, send func([]service.StreamEvent) error) error {
+		return c.server.service.Follow(ctx, c.principal, []service.Topic{service.MyTasks}, c.asked(), send)
+	}, false)
 }
 
 // live answers with a stream of events until it ends. topics says that the events name theirs.
@@ -306,6 +341,9 @@ func appendEvent(text []byte, e *service.StreamEvent, topics bool) ([]byte, erro
 	if e.Topic.Kind == service.TopicBatch {
 		state.Topic = "batch:" + chargehand.BatchID(e.Topic.ID).String()
 	}
+	if e.Topic.Kind == service.TopicTasks {
+		state.Topic = tasksMine
+	}
 	switch {
 	case e.Execution != nil:
 		v := viewExecution(e.Execution)
@@ -313,11 +351,22 @@ func appendEvent(text []byte, e *service.StreamEvent, topics bool) ([]byte, erro
 	case e.Batch != nil:
 		v := viewBatch(e.Batch)
 		name, own, state.Batch = "batch", v, &v
+	case e.Tasks != nil:
+		v := viewTaskNews(e.Tasks)
+		name, own, state.Tasks = "tasks", v, &v
 	}
 	if topics {
 		own = state
 	}
 	return appendData(append(text, "event: "+name+"\n"...), own)
+}
+
+func viewTaskNews(n *service.TaskNews) tasksView {
+	v := tasksView{Counts: viewTaskCounts(n.Counts), Changed: make([]humanTask, 0, len(n.Changed)), Removed: append([]chargehand.HumanTaskID{}, n.Removed...), More: n.More}
+	for i := range n.Changed {
+		v.Changed = append(v.Changed, viewHumanTask(&n.Changed[i]))
+	}
+	return v
 }
 
 func appendNumbered(text []byte, name string, no int64, data any) ([]byte, error) {

@@ -20,6 +20,16 @@ func TestStreamText(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
+	tasks := `{"counts":{"mine":{"count":1,"at_least":false},"groups":`
+	for path, want := range map[string]string{
+		"/api/v1/human-tasks/stream":      "event: tasks\ndata: " + tasks,
+		"/api/v1/stream?topic=tasks:mine": "event: tasks\ndata: {\"topic\":\"tasks:mine\",\"tasks\":" + tasks,
+	} {
+		text := string(request{path: path}.to(h).body)
+		if !strings.Contains(text, want) || !strings.Contains(text, `"changed":[{"id":"`) || !strings.Contains(text, `"removed":["0197a5c4-aaaa-7000-8000-00000000000a"],"more":true}`) {
+			t.Errorf("%s: no %q in:\n%s", path, want, text)
+		}
+	}
 	if got.status != 200 || got.header.Get("Content-Type") != "text/event-stream" || got.header.Get("Cache-Control") != "no-store" ||
 		got.header.Get("X-Accel-Buffering") != "no" || !strings.HasSuffix(text, "\n\n") {
 		t.Errorf("%d %v", got.status, got.header)
@@ -37,7 +47,10 @@ func TestHostileStreams(t *testing.T) {
 	for _, test := range []struct{ path, last, parameter string }{
 		{"/api/v1/stream", "", "topic"},
 		{"/api/v1/stream?topic=", "", "topic"},
-		{"/api/v1/stream?topic=tasks:mine", "", "topic"},
+		{"/api/v1/stream?topic=tasks:all", "", "topic"},
+		{"/api/v1/stream?topic=tasks:mine:1", "", "topic"},
+		{"/api/v1/stream?topic=tasks", "", "topic"},
+		{"/api/v1/human-tasks/stream?topic=tasks:mine", "", "topic"},
 		{"/api/v1/stream?topic=execution:1", "", "topic"},
 		{"/api/v1/stream?topic=execution", "", "topic"},
 		{"/api/v1/stream?topic=batch:%00", "", "topic"},

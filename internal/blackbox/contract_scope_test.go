@@ -76,6 +76,7 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"GET", "/limits", "", ""},
 	{"GET", "/human-tasks", "tasks:read", ""},
 	{"GET", "/human-tasks/counts", "tasks:read", ""},
+	{"GET", "/human-tasks/stream?no=1", "tasks:read", ""}, // it would not end
 	{"GET", "/human-tasks/T", "tasks:read", ""},
 	{"POST", "/human-tasks/T/claim", "tasks:respond", "{}"},
 	{"POST", "/human-tasks/T/release", "tasks:respond", "{}"},

@@ -37,6 +37,7 @@ type live struct {
 	total   int    // streams
 	round   uint64 // counts the readings
 	running bool
+	inboxes inboxes
 	wake    chan struct{} // has room for one: a topic is due
 }
 
@@ -61,6 +62,7 @@ type topic struct {
 	final     bool // nothing will change any more
 
 	tasks *taskLog // nil: no reader wants task events
+	inbox *inbox   // of TopicTasks
 }
 
 // liveReader is one stream. Its fields belong to the goroutine of the stream.
@@ -72,6 +74,9 @@ type liveReader struct {
 	seen   []uint64 // the version of each topic that was sent last; 0: none
 	first  uint64   // the round from which on states are fresh
 	tasks  *taskReader
+	// sent are the human tasks that the reader knows of, and of each the round in which it was read so; by the number of
+	// the topic.
+	sent map[int]map[chargehand.HumanTaskID]uint64
 }
 
 func (h *live) init(s *Service) {
@@ -79,10 +84,12 @@ func (h *live) init(s *Service) {
 	h.s, h.timelines, h.wake = s, make(chan struct{}, liveTimelines), make(chan struct{}, 1)
 	h.topics, h.open = make(map[Topic]*topic), make(map[streamOwner]int)
 	h.shares = make(map[streamAccount]int)
+	h.inboxes.init()
+	s.store.OnTasks(h.tasksMoved)
 }
 
-// join makes a reader of some topics.
-func (h *live) join(topics []followed, tasks *taskReader, v View) *liveReader {
+// join makes a reader of some topics, which p has found.
+func (h *live) join(p *Principal, topics []followed, tasks *taskReader, v View) *liveReader {
 	l := &liveReader{live: h, view: v, notify: make(chan struct{}, 1), seen: make([]uint64, len(topics)), tasks: tasks}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,10 +99,17 @@ func (h *live) join(topics []followed, tasks *taskReader, v View) *liveReader {
 		if t == nil {
 			t = &topic{followed: f, readers: make(map[*liveReader]struct{})}
 			h.topics[f.Topic] = t
-			t.stop, t.notifies = h.s.engine.Follow(f.ID, func() { h.moved(t) })
+			if f.Kind == TopicTasks {
+				h.inboxes.open(t, p)
+			} else {
+				t.stop, t.notifies = h.s.engine.Follow(f.ID, func() { h.moved(t) })
+			}
 		}
 		t.readers[l] = struct{}{}
 		t.due = true
+		if t.inbox != nil {
+			h.inboxes.start(h, t, p)
+		}
 		if tasks != nil && t.tasks == nil {
 			t.tasks = &taskLog{due: true}
 		}
@@ -119,6 +133,7 @@ func (h *live) leave(l *liveReader) {
 		}
 	}
 	h.wakeUp()
+	h.inboxes.wakeUp()
 }
 
 // moved notes that something of a topic may have changed. The engine calls it, so it does not wait.
@@ -170,6 +185,9 @@ func (h *live) dueTopics(now time.Time) (due []*topic, next time.Duration, more 
 	h.round++
 	next = liveCheck
 	for _, t := range h.topics {
+		if t.inbox != nil {
+			continue // readInboxes reads these
+		}
 		if t.moved.Swap(false) {
 			t.due = true
 			if t.tasks != nil {
@@ -209,6 +227,8 @@ type found struct {
 	execution *snapshot
 	batch     *Batch
 	final     bool
+	inbox     *inboxState
+	at        int // the number of the topic of an inbox
 }
 
 // read reads the states of topics, of up to store.MaxStatuses at a time.
@@ -385,6 +405,9 @@ func (l *liveReader) news(ctx context.Context) (events []StreamEvent, end *Strea
 		if l.changed(i) {
 			l.seen[i] = t.version
 			f := found{execution: t.execution, batch: t.batch}
+			if t.inbox != nil {
+				f.inbox, f.at = t.inbox.state, i
+			}
 			if t.gone {
 				f = found{}
 			}
@@ -395,6 +418,10 @@ func (l *liveReader) news(ctx context.Context) (events []StreamEvent, end *Strea
 	}
 	l.live.mu.Unlock()
 	for i, f := range shown {
+		if f.inbox != nil {
+			events = append(events, StreamEvent{Topic: which[i], Tasks: l.inboxNews(f.at, f.inbox)})
+			continue
+		}
 		e := StreamEvent{Topic: which[i], Batch: f.batch, Gone: f.execution == nil && f.batch == nil}
 		if f.execution != nil {
 			if e.Execution, err = l.live.s.show(f.execution, l.view); err != nil {

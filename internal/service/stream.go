@@ -22,19 +22,24 @@ type TopicKind uint8
 const (
 	TopicExecution TopicKind = 1 + iota
 	TopicBatch
+	TopicTasks
 )
 
 // Topic is something whose state a stream follows.
 type Topic struct {
 	Kind TopicKind
-	ID   [16]byte // of the execution or batch
+	ID   [16]byte // of the execution or batch; of TopicTasks whose they are, and what they may do (tasksTopic)
 }
+
+// MyTasks is the topic of the human tasks of the principal that follows it.
+var MyTasks = Topic{Kind: TopicTasks}
 
 // StreamEvent is one piece of news. One of the fields after Topic is set.
 type StreamEvent struct {
 	Topic     Topic
 	Execution *Execution // its state, as in lists: without output
 	Batch     *Batch     // its state, without entries
+	Tasks     *TaskNews  // human tasks of the principal
 	Task      *TaskEvent // a task of the execution has started or ended
 	Gap       *Gap       // numbers of task events that are not kept
 	Gone      bool       // it was deleted
@@ -118,12 +123,20 @@ func (s *Service) FollowBatch(ctx context.Context, p *Principal, workflow charge
 
 // Follow calls send with the states of some topics, and then with each change of one, until all have ended. Of changes
 // that follow each other fast, some are left out. The rest is as in FollowExecution.
-// Codes: execution_not_found, batch_not_found, quota_exceeded, unavailable.
+// The first event of MyTasks holds all of them, the others what has changed.
+// Codes: execution_not_found, batch_not_found, insufficient_scope, quota_exceeded, unavailable.
 func (s *Service) Follow(ctx context.Context, p *Principal, topics []Topic, v View, send func([]StreamEvent) error) error {
 	var found []followed
 	err := s.view(ctx, func(r *store.Reader) error {
 		found = found[:0]
 		for _, t := range topics {
+			if t.Kind == TopicTasks {
+				if _, err := s.viewTasks(r, p); err != nil {
+					return err
+				}
+				found = append(found, followed{Topic: tasksTopic(p)})
+				continue
+			}
 			no, err := s.findTopic(r, p, t)
 			if err != nil {
 				return err
@@ -178,7 +191,7 @@ func (s *Service) follow(ctx context.Context, p *Principal, v View, topics []fol
 	defer leave()
 	ctx, release := s.Hold(ctx, p)
 	defer release()
-	l := s.live.join(topics, tasks, v)
+	l := s.live.join(p, topics, tasks, v)
 	defer s.live.leave(l)
 	idle := time.NewTimer(idleStream)
 	defer idle.Stop()

@@ -45,10 +45,11 @@ type Fact struct {
 	AtMs        int64
 }
 
-// noteTask inserts a fact about a human task.
-func (t *Tx) noteTask(task int64, kind FactKind, atMs int64) error {
+// noteTask inserts a fact about a human task, of which h says No, Account and Environment.
+func (t *Tx) noteTask(h *HumanTask, kind FactKind, atMs int64) error {
+	t.tasksChanged(h.Account, h.Environment)
 	return t.c.Send("insert fact", `INSERT INTO fact (kind, account, environment, workflow, execution, task, at_ms)
- SELECT ?2, h.account, h.environment, h.workflow, h.execution, h.no, ?3 FROM human_task h WHERE h.no = ?1`, task, int64(kind), atMs)
+ SELECT ?2, h.account, h.environment, h.workflow, h.execution, h.no, ?3 FROM human_task h WHERE h.no = ?1`, h.No, int64(kind), atMs)
 }
 
 // published is the name of the cursor with the last number that was given to a fact.

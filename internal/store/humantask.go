@@ -101,7 +101,7 @@ func (t *Tx) OpenTask(h *HumanTask, candidates []TaskCandidate, remindMs ...int6
 	if err := t.insertTaskTimes(h, remindMs); err != nil {
 		return err
 	}
-	return t.noteTask(h.No, FactTaskOpened, h.CreatedMs)
+	return t.noteTask(h, FactTaskOpened, h.CreatedMs)
 }
 
 func (t *Tx) insertCandidates(h *HumanTask, candidates []TaskCandidate) error {
@@ -130,6 +130,7 @@ func (t *Tx) ReleaseTask(h *HumanTask) error { return t.setClaim(h, TaskOpen, 0)
 
 // ReleaseTasksOf takes back all claims of a person in an account. person is the name by which ClaimTask lists it.
 func (t *Tx) ReleaseTasksOf(account int64, person string) error {
+	t.tasksOfAccountChanged(account)
 	for _, env := range []chargehand.Environment{chargehand.Live, chargehand.Test} {
 		err := t.c.Send("release the human tasks of a person", `UPDATE human_task SET status = 1, claimant = 0, step = step + 1
  WHERE no IN (SELECT task FROM human_candidate WHERE account = ?1 AND environment = ?2 AND kind = 4 AND name = ?3) AND status = 2`,
@@ -152,6 +153,7 @@ func (t *Tx) setClaim(h *HumanTask, status TaskStatus, claimant int64) error {
 	if err != nil {
 		return err
 	}
+	t.tasksChanged(h.Account, h.Environment)
 	h.Status, h.Claimant = status, claimant
 	h.Step++
 	return t.c.Send("delete claim", `DELETE FROM human_candidate WHERE task = ?1 AND kind = 4`, h.No)
@@ -165,6 +167,7 @@ func (t *Tx) ReassignTask(h *HumanTask, assignees TaskAssignees, candidates []Ta
 	if err != nil {
 		return err
 	}
+	t.tasksChanged(h.Account, h.Environment)
 	h.Status, h.Claimant, h.Assignees = TaskOpen, 0, assignees
 	h.Step++
 	if err := t.dropCandidates(h.No); err != nil {
@@ -188,22 +191,38 @@ func (t *Tx) AnswerTask(h *HumanTask, answerer int64, answer Payload, endedMs in
 	if err := t.refBlob(answer.Blob); err != nil {
 		return err
 	}
-	return t.taskEnded(h.No, FactTaskAnswered, endedMs)
+	return t.taskEnded(h, FactTaskAnswered, endedMs)
 }
 
 // taskEnded removes what an open task has beside its row, and notes how it ended. Its times go first: what was noted of
 // them in another transaction comes before the end then.
-func (t *Tx) taskEnded(task int64, how FactKind, endedMs int64) error {
-	if err := t.dropCandidates(task); err != nil {
+func (t *Tx) taskEnded(h *HumanTask, how FactKind, endedMs int64) error {
+	if err := t.dropCandidates(h.No); err != nil {
 		return err
 	}
-	if err := t.c.Send("delete times of a human task", `DELETE FROM human_time WHERE task = ?1`, task); err != nil {
+	if err := t.c.Send("delete times of a human task", `DELETE FROM human_time WHERE task = ?1`, h.No); err != nil {
 		return err
 	}
-	if err := t.c.Send("delete drafts", `DELETE FROM human_draft WHERE task = ?1`, task); err != nil {
+	if err := t.c.Send("delete drafts", `DELETE FROM human_draft WHERE task = ?1`, h.No); err != nil {
 		return err
 	}
-	return t.noteTask(task, how, endedMs)
+	return t.noteTask(h, how, endedMs)
+}
+
+// withdrawn runs an UPDATE that withdraws tasks, and notes the end of each.
+func (t *Tx) withdrawn(query string, endedMs int64, args ...any) (ended int, err error) {
+	var tasks []HumanTask
+	err = t.c.Query(query+` RETURNING no, account, environment`, func(r Row) error {
+		tasks = append(tasks, HumanTask{No: r.Int(0), Account: r.Int(1), Environment: chargehand.Environment(r.Int(2))})
+		return nil
+	}, args...)
+	for i := 0; i < len(tasks) && err == nil; i++ {
+		err = t.taskEnded(&tasks[i], FactTaskWithdrawn, endedMs)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("withdraw human tasks: %w", err)
+	}
+	return len(tasks), nil
 }
 
 func (t *Tx) dropCandidates(task int64) error {
@@ -213,17 +232,13 @@ func (t *Tx) dropCandidates(task int64) error {
 // WithdrawTask ends the task of a command without an answer: compare-and-set on open and claimed. If it was answered
 // before, its answer counts as not used. It returns the status of the task then; 0: there is no such task.
 func (t *Tx) WithdrawTask(execution int64, command uint64, why uint8, endedMs int64) (TaskStatus, error) {
-	var task int64
-	err := t.c.Query(`UPDATE human_task SET status = 4, why = ?3, ended_ms = ?4, claimant = 0, step = step + 1
- WHERE execution = ?1 AND command = ?2 AND status < 3 RETURNING no`, func(r Row) error {
-		task = r.Int(0)
-		return nil
-	}, execution, int64(command), int64(why), endedMs)
+	ended, err := t.withdrawn(`UPDATE human_task SET status = 4, why = ?3, ended_ms = ?4, claimant = 0, step = step + 1
+ WHERE execution = ?1 AND command = ?2 AND status < 3`, endedMs, execution, int64(command), int64(why), endedMs)
 	if err != nil {
-		return 0, fmt.Errorf("withdraw a human task: %w", err)
+		return 0, err
 	}
-	if task != 0 {
-		return TaskWithdrawn, t.taskEnded(task, FactTaskWithdrawn, endedMs)
+	if ended > 0 {
+		return TaskWithdrawn, nil
 	}
 	var status TaskStatus
 	err = t.c.Query(`UPDATE human_task SET used = 0 WHERE execution = ?1 AND command = ?2 RETURNING status`, func(r Row) error {
@@ -257,11 +272,8 @@ func withdrawal(phase chargehand.Phase) uint8 {
 
 // withdrawTasks ends the tasks of an execution that ends.
 func (t *Tx) withdrawTasks(execution int64, why uint8, endedMs int64) error {
-	tasks, err := t.numbers(`UPDATE human_task SET status = 4, why = ?2, ended_ms = ?3, claimant = 0, step = step + 1
- WHERE execution = ?1 AND status < 3 RETURNING no`, execution, int64(why), endedMs)
-	for i := 0; i < len(tasks) && err == nil; i++ {
-		err = t.taskEnded(tasks[i], FactTaskWithdrawn, endedMs)
-	}
+	_, err := t.withdrawn(`UPDATE human_task SET status = 4, why = ?2, ended_ms = ?3, claimant = 0, step = step + 1
+ WHERE execution = ?1 AND status < 3`, endedMs, execution, int64(why), endedMs)
 	return err
 }
 

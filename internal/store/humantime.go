@@ -63,7 +63,10 @@ func (r *Reader) TaskTimesDue(env chargehand.Environment, beforeMs int64, limit 
 // reminders that were missed, there is one. taken is false, and nothing was written, if there are none, the task has
 // ended, or another Update changes it just now: it waits for no lock.
 func (t *Tx) TakeTaskTimes(task int64, kind TaskTimeKind, nowMs int64) (taken bool, err error) {
-	err = t.one(`SELECT no FROM human_task WHERE no = ?1 AND ended_ms = 0`+t.c.SkipLocked(), func(Row) {}, task)
+	h := HumanTask{No: task}
+	err = t.one(`SELECT account, environment FROM human_task WHERE no = ?1 AND ended_ms = 0`+t.c.SkipLocked(), func(r Row) {
+		h.Account, h.Environment = r.Int(0), chargehand.Environment(r.Int(1))
+	}, task)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -72,7 +75,7 @@ func (t *Tx) TakeTaskTimes(task int64, kind TaskTimeKind, nowMs int64) (taken bo
 		n, err = t.c.Exec(`DELETE FROM human_time WHERE task = ?1 AND kind = ?2 AND due_ms < ?3`, task, int64(kind), nowMs)
 	}
 	if err == nil && n > 0 {
-		err = t.noteTask(task, kind.fact(), nowMs)
+		err = t.noteTask(&h, kind.fact(), nowMs)
 	}
 	if err != nil {
 		return false, fmt.Errorf("take times of a human task: %w", err)

@@ -81,6 +81,7 @@ type Row interface {
 type Store struct {
 	db      DB
 	failed  atomic.Pointer[func([]Failure)]
+	tasks   atomic.Pointer[func([]TaskScope)]
 	sealing atomic.Pointer[sealing]
 }
 
@@ -102,13 +103,19 @@ func New(db DB) *Store { return &Store{db: db} }
 // Update runs fn in a durable write transaction (see DB.Update).
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
 	var failures []Failure
+	var tasks []TaskScope
 	sealing := s.sealing.Load()
 	err := s.db.Update(ctx, func(c Conn) error {
 		tx := Tx{Reader: Reader{c, sealing}}
 		err := fn(&tx)
-		failures = tx.failures
+		failures, tasks = tx.failures, tx.tasks
 		return err
 	})
+	if err == nil && len(tasks) > 0 {
+		if report := s.tasks.Load(); report != nil {
+			(*report)(tasks)
+		}
+	}
 	if err == nil && len(failures) > 0 {
 		if report := s.failed.Load(); report != nil {
 			(*report)(failures)
@@ -137,5 +144,6 @@ type Reader struct {
 // Tx is a Reader that can write.
 type Tx struct {
 	Reader
-	failures []Failure // executions that end in error in it
+	failures []Failure   // executions that end in error in it
+	tasks    []TaskScope // where it has changed human tasks
 }

@@ -14,10 +14,13 @@ type Usage struct {
 	Executions int64 // kept, ended or not
 	Bytes      int64 // of files, and of inputs and outputs of executions
 	Users      int64 // members of the account, invited ones too
+	// TaskChanges counts the changes of human tasks of an environment, and of who is in the groups of its account. No
+	// quota bounds it, and it never falls: readers of tasks see by it that there is something to read (TaskChanges).
+	TaskChanges int64
 }
 
 func (u Usage) plus(o Usage) Usage {
-	return Usage{u.Executions + o.Executions, u.Bytes + o.Bytes, u.Users + o.Users}
+	return Usage{u.Executions + o.Executions, u.Bytes + o.Bytes, u.Users + o.Users, u.TaskChanges + o.TaskChanges}
 }
 
 // UsageOwner is whose usage is counted: that of an environment of an account, with an Actor that of an API key or
@@ -66,15 +69,16 @@ func SumUsage(changes []UsageChange) []UsageChange {
 }
 
 // WriteUsageText is the statement of WriteUsage.
-const WriteUsageText = `INSERT INTO usage_sum (account, environment, actor, slot, executions, bytes, users) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+const WriteUsageText = `INSERT INTO usage_sum (account, environment, actor, slot, executions, bytes, users, task_changes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
  ON CONFLICT (account, environment, actor, slot) DO UPDATE SET executions = usage_sum.executions + excluded.executions,
- bytes = usage_sum.bytes + excluded.bytes, users = usage_sum.users + excluded.users`
+ bytes = usage_sum.bytes + excluded.bytes, users = usage_sum.users + excluded.users,
+ task_changes = usage_sum.task_changes + excluded.task_changes`
 
 // WriteUsage adds the sums of a commit to the rows of a writer, its slot. Dialects call it, as the last thing before
 // the commit.
 func WriteUsage(c Conn, writer int64, sums []UsageChange) error {
 	for _, s := range sums {
-		err := c.Send("write usage", WriteUsageText, s.Account, int64(s.Environment), s.Actor, writer, s.Executions, s.Bytes, s.Users)
+		err := c.Send("write usage", WriteUsageText, s.Account, int64(s.Environment), s.Actor, writer, s.Executions, s.Bytes, s.Users, s.TaskChanges)
 		if err != nil {
 			return err
 		}
@@ -93,9 +97,9 @@ func (t *Tx) countUsage(account int64, env chargehand.Environment, actor int64, 
 // the last FoldUsage.
 func (r *Reader) Usage(o UsageOwner) (Usage, error) {
 	return readOne(r, "read usage", `SELECT CAST(COALESCE(SUM(executions), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT),
- CAST(COALESCE(SUM(users), 0) AS BIGINT) FROM usage_sum
+ CAST(COALESCE(SUM(users), 0) AS BIGINT), CAST(COALESCE(SUM(task_changes), 0) AS BIGINT) FROM usage_sum
  WHERE account = ?1 AND environment = ?2 AND actor = ?3`, func(row Row, u *Usage) {
-		*u = Usage{row.Int(0), row.Int(1), row.Int(2)}
+		*u = Usage{row.Int(0), row.Int(1), row.Int(2), row.Int(3)}
 	}, o.Account, int64(o.Environment), o.Actor)
 }
 
@@ -119,8 +123,8 @@ func (t *Tx) FoldUsage(limit int) (n int, err error) {
 	var sums []UsageChange
 	for i := range rows {
 		r := &rows[i]
-		err := t.one(`DELETE FROM usage_sum WHERE account = ?1 AND environment = ?2 AND actor = ?3 AND slot = ?4 RETURNING executions, bytes, users`,
-			func(found Row) { r.Usage = Usage{found.Int(0), found.Int(1), found.Int(2)} },
+		err := t.one(`DELETE FROM usage_sum WHERE account = ?1 AND environment = ?2 AND actor = ?3 AND slot = ?4 RETURNING executions, bytes, users, task_changes`,
+			func(found Row) { r.Usage = Usage{found.Int(0), found.Int(1), found.Int(2), found.Int(3)} },
 			r.Account, int64(r.Environment), r.Actor, r.writer)
 		if err != nil {
 			return 0, fmt.Errorf("fold usage: %w", err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,12 +37,13 @@ func (t *Tx) InsertGroup(g *Group) (err error) {
 
 // RenameGroup writes Name and NameKey of g. ErrConflict: the name is taken, or there is no such group.
 func (t *Tx) RenameGroup(g *Group) error {
+	t.tasksOfAccountChanged(g.Account)
 	return t.change("rename group", `UPDATE user_group SET name = ?2, name_key = ?3 WHERE no = ?1`, g.No, g.Name, g.NameKey)
 }
 
 // DeleteGroup deletes a group with its grants and places. ErrConflict: there is no such group.
 func (t *Tx) DeleteGroup(no int64) error {
-	err := t.change("delete group", `DELETE FROM user_group WHERE no = ?1`, no)
+	err := t.leaves("delete group", `DELETE FROM user_group WHERE no = ?1 RETURNING account`, no)
 	if err == nil {
 		err = t.c.Send("delete grants", `DELETE FROM role_grant WHERE user_group = ?1 AND user_group <> 0`, no)
 	}
@@ -53,13 +55,27 @@ func (t *Tx) DeleteGroup(no int64) error {
 
 // JoinGroup adds a person to a group; one who is in it stays.
 func (t *Tx) JoinGroup(g *Group, person int64) error {
+	t.tasksOfAccountChanged(g.Account)
 	return t.c.Send("join group", `INSERT INTO group_member (user_group, person, account) VALUES (?1, ?2, ?3)
  ON CONFLICT (user_group, person) DO NOTHING`, g.No, person, g.Account)
 }
 
 // LeaveGroup takes a person out of a group. ErrConflict: the person is not in it.
 func (t *Tx) LeaveGroup(group, person int64) error {
-	return t.change("leave group", `DELETE FROM group_member WHERE user_group = ?1 AND person = ?2`, group, person)
+	return t.leaves("leave group", `DELETE FROM group_member WHERE user_group = ?1 AND person = ?2 RETURNING account`, group, person)
+}
+
+// leaves runs a statement that returns the account in which people are in a group no more. ErrConflict: it returns
+// none.
+func (t *Tx) leaves(what, query string, args ...any) error {
+	err := t.one(query, func(r Row) { t.tasksOfAccountChanged(r.Int(0)) }, args...)
+	if errors.Is(err, ErrNotFound) {
+		return ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 func (r *Reader) group(query string, args ...any) (Group, error) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { follow, followExecution, type Change, type Source } from "./sse.ts";
+import { follow, followExecution, followTasks, type Change, type Source } from "./sse.ts";
 
 /** A connection that the test breaks and fills. */
 class Fake implements Source {
@@ -161,4 +161,28 @@ test("an execution is followed from the last number, and the page learns when it
   expect(health).toEqual([false]);
   sources.at(-1)?.send("execution", "{}");
   expect(health).toEqual([false, true]);
+});
+
+test("the first news of each connection counts for all that was told before", () => {
+  const { sources, waits, wiring } = wire();
+  const news: unknown[] = [];
+  followTasks(({ removed }, first) => news.push([removed, first]), undefined, wiring);
+  expect(sources[0]?.address).toBe("/api/v1/human-tasks/stream?environment=live");
+  const tell = (id: string) => sources.at(-1)?.send("tasks", JSON.stringify({ removed: [id] }));
+  sources[0]?.send("open");
+  tell("1");
+  tell("2");
+  sources[0]?.break(0); // the browser connects again
+  sources[0]?.send("open");
+  tell("3");
+  sources[0]?.send("end", '{"reason":"stopping","reconnect":true}');
+  waits.at(-1)?.next();
+  sources[1]?.send("open");
+  tell("4");
+  expect(news).toEqual([
+    [["1"], true],
+    [["2"], false],
+    [["3"], true],
+    [["4"], true],
+  ]);
 });

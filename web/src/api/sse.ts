@@ -176,6 +176,42 @@ export function follow(topics: readonly string[], tell: (change: Change) => void
   );
 }
 
+/** What a stream says of the human tasks of the person. */
+export interface TaskNews {
+  counts: Schemas["HumanTaskCounts"];
+  /** Those that are new or have changed; in the first news of a connection all that it tells of one by one. */
+  changed: Schemas["HumanTask"][];
+  /** Ids of those that are not among them any more. */
+  removed: string[];
+  more: boolean;
+}
+
+/** Follows the human tasks of the person. First says that nothing that was told before counts any more. */
+export function followTasks(
+  tell: (news: TaskNews, first: boolean) => void,
+  health?: (good: boolean) => void,
+  wiring: Wiring = browser,
+): Stream {
+  const of = environment();
+  let first = true;
+  return connect(
+    {
+      address: () => `/api/v1/human-tasks/stream?environment=${of}`,
+      types: ["open", "tasks"],
+      tell(type, data) {
+        if (type === "open") {
+          first = true;
+          return;
+        }
+        tell(JSON.parse(data) as TaskNews, first);
+        first = false;
+      },
+      health,
+    },
+    wiring,
+  );
+}
+
 /** What a stream says of an execution and its tasks. */
 export interface Told {
   execution?: Schemas["Execution"];

@@ -3,6 +3,7 @@ import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
 import { Problem } from "./problem.ts";
 import { every, queries, question } from "./query.ts";
+import { followTasks, type Stream } from "./sse.ts";
 
 export type Task = Schemas["HumanTask"];
 export type Answer = Schemas["TaskAnswer"];
@@ -65,6 +66,72 @@ async function list(filter: TaskFilter, cursor: string | undefined, signal: Abor
 
 const tasks = () => [environment(), "tasks"];
 
+/** Whether the server tells of changes. While it does not, it is asked often. */
+let told = false;
+
+/** How often something is asked again that the server tells of, and how often while it does not; in milliseconds. */
+const unless =
+  (toldOf: number, often: number) =>
+  (query: Parameters<ReturnType<typeof every>>[0]): number | false =>
+    every(told ? toldOf : often)(query);
+
+/** Of changes that are told fast, what they concern is asked for once in this time. */
+const gathered = 1000;
+
+/**
+ * Follows the tasks of the person. The counts are told; the list that is shown and the task that is open are asked for
+ * again after a change. Not told of are comments, and tasks behind the 50 that are due first: these are asked for now and
+ * then.
+ */
+export function followMyTasks(): Stream {
+  const mine = tasks();
+  let all = false;
+  let ids = new Set<unknown>();
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  let due = false;
+  const ask = () => {
+    const [every, some] = [all, ids];
+    [all, ids, due] = [false, new Set(), false];
+    void queries.invalidateQueries({
+      queryKey: mine,
+      predicate: ({ queryKey: [, , part, id] }) => part === "fresh" || (part === "one" && (every || some.has(id))),
+    });
+    waiting = setTimeout(() => {
+      waiting = undefined;
+      if (due) {
+        ask();
+      }
+    }, gathered);
+  };
+  const stream = followTasks(
+    ({ counts, changed: tasksNow, removed }, first) => {
+      told = true;
+      queries.setQueryData([...mine, "counts"], counts);
+      all ||= first;
+      tasksNow.forEach(({ id }) => ids.add(id));
+      removed.forEach((id) => ids.add(id));
+      due = true;
+      if (waiting === undefined) {
+        ask();
+      }
+    },
+    (good) => {
+      told = good;
+      void queries.invalidateQueries({
+        queryKey: mine,
+        predicate: ({ queryKey: [, , part] }) => ["counts", "fresh", "one"].includes(String(part)),
+      });
+    },
+  );
+  return {
+    close() {
+      told = false;
+      clearTimeout(waiting);
+      stream.close();
+    },
+  };
+}
+
 /** Tasks by a filter, page by page: those that are due first, of answered ones the newest. */
 export const tasksQuestion = (filter: TaskFilter) =>
   infiniteQueryOptions({
@@ -80,20 +147,20 @@ export const freshTasksQuestion = (filter: TaskFilter) =>
   queryOptions({
     queryKey: [...tasks(), "fresh", filter],
     queryFn: ({ signal }) => list(filter, undefined, signal),
-    refetchInterval: every(5000),
+    refetchInterval: unless(30_000, 5000),
   });
 
 /** How many open tasks there are for the person, up to 10,000 of each kind. */
 export const taskCountsQuestion = (seconds: number) => ({
   ...question(["tasks", "counts"], (signal) => client.GET("/human-tasks/counts", { signal })),
-  refetchInterval: every(seconds * 1000),
+  refetchInterval: unless(60_000, seconds * 1000),
 });
 
 export const taskQuestion = (id: string) => ({
   ...question(["tasks", "one", id], (signal) =>
     client.GET("/human-tasks/{taskId}", { params: { path: { taskId: id } }, signal }),
   ),
-  refetchInterval: every(5000),
+  refetchInterval: unless(15_000, 5000),
 });
 
 /** Takes over what the server says a task is now. */

@@ -2,12 +2,13 @@ import { ActionIcon, Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { IconMenu2, IconSearch } from "@tabler/icons-react";
-import { Suspense, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { useLostSince } from "../api/connection.ts";
+import { environment } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { Problem } from "../api/problem.ts";
 import { useSessionEnded } from "../api/session.ts";
-import { taskCountsQuestion } from "../api/tasks.ts";
+import { followMyTasks, taskCountsQuestion } from "../api/tasks.ts";
 import { formatClock, formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { useSaved } from "../parts/preferences.ts";
@@ -106,8 +107,13 @@ function SectionList({ list, title }: { list: readonly Section[]; title?: string
   );
 }
 
-/** How many tasks wait for the person. */
+/** How many tasks wait for the person. It follows them for all pages. */
 function Waiting() {
+  const of = environment();
+  useEffect(() => {
+    const stream = followMyTasks();
+    return () => stream.close();
+  }, [of]);
   const mine = useQuery(taskCountsQuestion(30)).data?.mine;
   if (mine === undefined || mine.count === 0) {
     return null;

@@ -982,6 +982,7 @@ CREATE TABLE usage_sum (
     executions  BIGINT NOT NULL,
     bytes       BIGINT NOT NULL,   -- of files, and of inputs and outputs of executions
     users       BIGINT NOT NULL,   -- members of the account
+    task_changes BIGINT NOT NULL,  -- how often human tasks have changed (TaskChanges); it never falls
     environment SMALLINT NOT NULL, -- 0: the account as a whole
     PRIMARY KEY (account, environment, actor, slot)
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);

@@ -972,6 +972,7 @@ CREATE TABLE usage_sum (
     executions  INTEGER NOT NULL,
     bytes       INTEGER NOT NULL, -- of files, and of inputs and outputs of executions
     users       INTEGER NOT NULL, -- members of the account
+    task_changes INTEGER NOT NULL, -- how often human tasks have changed (TaskChanges); it never falls
     PRIMARY KEY (account, environment, actor, slot)
 ) STRICT, WITHOUT ROWID;
 -- FoldUsage.

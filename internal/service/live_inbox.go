@@ -1,0 +1,314 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// MaxFollowedTasks bounds the human tasks that MyTasks tells of one by one: those that are due first.
+const MaxFollowedTasks = 50
+
+// inboxShare says that the human tasks of those who follow theirs are read for a quarter of the time at most. Where many
+// do, and tasks change all the time, each hears of changes later. Only those who have just come do not wait.
+const inboxShare = 4
+
+// TaskNews is what a reader of MyTasks does not know yet.
+type TaskNews struct {
+	Counts  TaskCounts
+	Changed []HumanTask              // that are new, or have changed; in the first event all
+	Removed []chargehand.HumanTaskID // that are not among them any more
+	More    bool                     // there are more than MaxFollowedTasks
+}
+
+// inboxes reads the topics of human tasks, one after the other. Whether there is something to read, it asks once for all
+// of them: how often the tasks of their environments have changed (store.Reader.TaskChanges). Its fields are guarded by
+// live.mu.
+type inboxes struct {
+	following atomic.Int64 // topics
+	moved     atomic.Bool  // this process has changed tasks since the changes were read
+	wake      chan struct{}
+	running   bool
+	changes   map[store.TaskScope]int64 // as they were read last
+	checkedAt time.Time                 // when
+	rest      time.Time                 // until when only those who have just come are served
+}
+
+// inbox is what a topic of human tasks is about. Its fields are guarded by live.mu.
+type inbox struct {
+	scope     store.TaskScope
+	principal *Principal
+	asked     bool        // a reader has come since the last reading
+	changes   int64       // of the scope, before the last reading
+	state     *inboxState // nil: it was not read yet
+}
+
+// inboxState is never changed.
+type inboxState struct {
+	counts TaskCounts
+	tasks  []inboxTask // those that are due first
+	more   bool
+}
+
+type inboxTask struct {
+	HumanTask
+	round uint64 // in which it was read as it is now
+}
+
+// tasksTopic is MyTasks of a principal. Readers with the same rights share it.
+func tasksTopic(p *Principal) Topic {
+	sum := sha256.Sum256([]byte(fmt.Sprint(p.Environment, " ", p.actor(), " ", rightsOf(p))))
+	return Topic{Kind: TopicTasks, ID: [16]byte(sum[:16])}
+}
+
+func (b *inboxes) init() {
+	b.wake, b.changes = make(chan struct{}, 1), make(map[store.TaskScope]int64)
+}
+
+// open begins a topic. It needs live.mu.
+func (b *inboxes) open(t *topic, p *Principal) {
+	b.following.Add(1)
+	t.inbox = &inbox{scope: store.TaskScope{Account: p.AccountNo, Environment: p.Environment}}
+	t.stop = func() { b.following.Add(-1) }
+}
+
+// start has a topic read for a reader that has just come. It needs live.mu.
+func (b *inboxes) start(h *live, t *topic, p *Principal) {
+	t.inbox.principal = p // the newest one knows the newest workflows of its namespaces
+	t.inbox.asked = true
+	if !b.running {
+		b.running = true
+		go h.readInboxes()
+	}
+	b.wakeUp()
+}
+
+func (b *inboxes) wakeUp() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tasksMoved notes that this process has changed human tasks. The store calls it, so it does not wait.
+func (h *live) tasksMoved([]store.TaskScope) {
+	if h.inboxes.following.Load() > 0 && !h.inboxes.moved.Swap(true) {
+		h.inboxes.wakeUp()
+	}
+}
+
+// readInboxes reads topics of human tasks, while there are any.
+func (h *live) readInboxes() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-h.inboxes.wake:
+		case <-timer.C:
+		}
+		for {
+			h.checkInboxes(time.Now())
+			t, next, more := h.dueInbox(time.Now())
+			if !more {
+				return
+			}
+			if t == nil {
+				timer.Reset(next)
+				break
+			}
+			h.readInbox(t)
+		}
+	}
+}
+
+// checkInboxes reads how often tasks have changed, if that is due, and notes which topics are.
+func (h *live) checkInboxes(now time.Time) {
+	b := &h.inboxes
+	h.mu.Lock()
+	due := now.Sub(b.checkedAt) >= livePoll || b.moved.Load() && now.Sub(b.checkedAt) >= liveGap
+	scopes := make([]store.TaskScope, 0, 2)
+	for _, t := range h.topics {
+		if t.inbox == nil || slices.Contains(scopes, t.inbox.scope) {
+			continue
+		}
+		scopes = append(scopes, t.inbox.scope)
+		_, known := b.changes[t.inbox.scope]
+		due = due || !known
+	}
+	h.mu.Unlock()
+	if !due || len(scopes) == 0 {
+		return
+	}
+	b.moved.Store(false)
+	var changes map[store.TaskScope]int64
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := h.s.view(ctx, func(r *store.Reader) (err error) {
+		changes, err = r.TaskChanges(scopes)
+		return err
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if b.checkedAt = now; err != nil {
+		b.moved.Store(true) // once more
+		return
+	}
+	clear(b.changes)
+	for _, scope := range scopes {
+		b.changes[scope] = changes[scope]
+	}
+	for _, t := range h.topics {
+		if t.inbox != nil && t.inbox.state != nil && t.inbox.changes != changes[t.inbox.scope] {
+			t.due = true
+		}
+	}
+}
+
+// dueInbox returns the topic that is to be read now; if there is none, the time until another one may be. more is false
+// if there are no topics; then the goroutine ends.
+func (h *live) dueInbox(now time.Time) (found *topic, next time.Duration, more bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := &h.inboxes
+	next = livePoll - now.Sub(b.checkedAt)
+	if b.moved.Load() {
+		next = liveGap - now.Sub(b.checkedAt)
+	}
+	for _, t := range h.topics {
+		if t.inbox == nil {
+			continue
+		}
+		more = true
+		if _, known := b.changes[t.inbox.scope]; !known {
+			continue // what is read before the changes are could miss one
+		}
+		if t.inbox.asked {
+			return t, 0, true
+		}
+		if !t.due {
+			continue
+		}
+		if wait := max(liveGap-now.Sub(t.readAt), b.rest.Sub(now)); wait > 0 {
+			next = min(next, wait)
+		} else if found == nil || t.readAt.Before(found.readAt) {
+			found = t
+		}
+	}
+	b.running = more
+	return found, max(next, time.Millisecond), more
+}
+
+// readInbox reads the tasks of a topic and wakes its readers.
+func (h *live) readInbox(t *topic) {
+	h.mu.Lock()
+	h.round++
+	round, was, p := h.round, t.inbox.state, t.inbox.principal
+	changes := h.inboxes.changes[t.inbox.scope]
+	t.due, t.inbox.asked = false, false
+	h.mu.Unlock()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var state *inboxState
+	err := h.s.view(ctx, func(r *store.Reader) (err error) {
+		state, err = h.s.inboxOf(r, p, was, round)
+		return err
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.readAt = time.Now()
+	h.inboxes.rest = t.readAt.Add((inboxShare - 1) * t.readAt.Sub(began))
+	if err != nil {
+		t.due = true // once more, but not at once
+		t.readAt = t.readAt.Add(livePoll)
+		var shown *chargehand.Error
+		if !errors.As(err, &shown) {
+			h.s.log.Warn("read human tasks for streams", "error", err)
+		}
+		return
+	}
+	t.readIn, t.inbox.changes = round, changes
+	if was == nil || !state.equal(was) {
+		t.inbox.state = state
+		t.version++
+	}
+	t.tell()
+}
+
+// inboxOf reads the tasks that a principal may answer. Those that have not changed are as they were.
+func (s *Service) inboxOf(r *store.Reader, p *Principal, was *inboxState, round uint64) (*inboxState, error) {
+	v, err := s.viewTasks(r, p)
+	if err != nil {
+		return nil, err
+	}
+	state := &inboxState{}
+	if state.counts, err = s.countTasks(r, p, &v); err != nil {
+		return nil, err
+	}
+	f := store.TaskFilter{Account: p.AccountNo, Environment: p.Environment, Candidates: v.who.candidates(), Sort: store.SortDue}
+	rows, more, err := findTasks(r, &v, f, "", MaxFollowedTasks, s.examined)
+	if err != nil {
+		return nil, err
+	}
+	state.more = more != nil
+	for i := range rows {
+		t := inboxTask{round: round}
+		if known := was.find(rows[i].ID); known != nil && known.Step == rows[i].Step {
+			t.HumanTask = known.HumanTask
+			namespace, _, _ := strings.Cut(t.Name, "/")
+			if t.Refused = v.who.refusal(p, t.Workflow, namespace, &rows[i]); t.Refused == known.Refused {
+				t.round = known.round
+			}
+		} else if t.HumanTask, err = s.shownTask(r, p, &v.who, &rows[i]); err != nil {
+			return nil, err
+		}
+		state.tasks = append(state.tasks, t)
+	}
+	return state, nil
+}
+
+func (s *inboxState) find(id chargehand.HumanTaskID) *inboxTask {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.tasks, func(t inboxTask) bool { return t.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.tasks[i]
+}
+
+// equal reports whether two states of one topic are the same.
+func (s *inboxState) equal(o *inboxState) bool {
+	return s.counts == o.counts && s.more == o.more &&
+		slices.EqualFunc(s.tasks, o.tasks, func(a, b inboxTask) bool { return a.ID == b.ID && a.round == b.round })
+}
+
+// inboxNews is what the reader does not know of a state of its topic i, and notes that it does.
+func (l *liveReader) inboxNews(i int, s *inboxState) *TaskNews {
+	news := &TaskNews{Counts: s.counts, More: s.more}
+	known, now := l.sent[i], make(map[chargehand.HumanTaskID]uint64, len(s.tasks))
+	for _, t := range s.tasks {
+		if now[t.ID] = t.round; known[t.ID] != t.round {
+			news.Changed = append(news.Changed, t.HumanTask)
+		}
+	}
+	for id := range known {
+		if _, there := now[id]; !there {
+			news.Removed = append(news.Removed, id)
+		}
+	}
+	if l.sent == nil {
+		l.sent = make(map[int]map[chargehand.HumanTaskID]uint64, 1)
+	}
+	l.sent[i] = now
+	return news
+}
