@@ -31,6 +31,7 @@ type Execution struct {
 	Cause      *Cause            `json:"cause,omitempty"`
 	StartedBy  *StartedBy        `json:"started_by,omitempty"`  // nil: no request has
 	WaitingFor *WaitingFor       `json:"waiting_for,omitempty"` // nil: a task runs, or it has ended
+	HumanTasks []OpenTask        `json:"human_tasks,omitempty"` // that are open or claimed; the newest 10
 	Attempting *Attempting       `json:"attempting,omitempty"`  // the attempt that a retry delay of 5 s or more precedes
 	CreatedAt  time.Time         `json:"created_at"`
 	StartedAt  *time.Time        `json:"started_at,omitempty"`
@@ -74,7 +75,17 @@ type WaitingFor struct {
 	Kind   string       `json:"kind"` // person, child, event, retry, timer or slot
 	Until  *time.Time   `json:"until,omitempty"`
 	TaskID string       `json:"task_id,omitempty"`
+	Title  string       `json:"title,omitempty"` // of the human task
 	Filter *EventFilter `json:"filter,omitempty"`
+}
+
+// OpenTask is a human task of an execution that is open or claimed.
+type OpenTask struct {
+	ID         string     `json:"id"`
+	Title      string     `json:"title"`
+	Reference  string     `json:"reference"` // of the task in the definition
+	Iterations []int      `json:"iterations"`
+	DueAt      *time.Time `json:"due_at,omitempty"`
 }
 
 // EventFilter says which events an execution or a task waits for.

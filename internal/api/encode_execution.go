@@ -212,10 +212,14 @@ func (f *fields) waits(e *Execution) {
 			f.string("kind", w.Kind)
 			f.momentGiven("until", w.Until)
 			f.given("task_id", w.Task)
+			f.given("title", w.Title)
 			if w.Filter != nil {
 				f.object("filter", func() { f.strings("types", w.Filter.Types) })
 			}
 		})
+	}
+	if len(e.HumanTasks) > 0 {
+		f.openTasks(e.HumanTasks)
 	}
 	if a := e.Attempting; a != nil {
 		f.object("attempting", func() {
@@ -225,6 +229,33 @@ func (f *fields) waits(e *Execution) {
 			f.moment("next_at", a.NextAt)
 		})
 	}
+}
+
+func (f *fields) openTasks(list []openTask) {
+	f.name("human_tasks")
+	f.text = append(f.text, '[')
+	for i := range list {
+		t := &list[i]
+		if i > 0 {
+			f.text = append(f.text, ',')
+		}
+		f.text = append(f.text, '{')
+		f.string("id", t.ID.String())
+		f.string("title", t.Title)
+		f.string("reference", t.Reference)
+		f.name("iterations")
+		f.text = append(f.text, '[')
+		for j, n := range t.Iterations {
+			if j > 0 {
+				f.text = append(f.text, ',')
+			}
+			f.text = strconv.AppendInt(f.text, int64(n), 10)
+		}
+		f.text = append(f.text, ']')
+		f.momentGiven("due_at", t.DueAt)
+		f.text = append(f.text, '}')
+	}
+	f.text = append(f.text, ']')
 }
 
 func (f *fields) strings(name string, list []string) {

@@ -372,7 +372,11 @@ func viewExecution(e *service.Execution) Execution {
 		v.Root = &e.Root
 	}
 	if w := e.WaitingFor; w != nil {
-		v.WaitingFor = &waitingFor{Kind: w.Kind, Until: at(w.Until), Task: w.Task, Filter: filterOf(w.Types)}
+		v.WaitingFor = &waitingFor{Kind: w.Kind, Until: at(w.Until), Task: w.Task, Title: w.Title, Filter: filterOf(w.Types)}
+	}
+	for i := range e.HumanTasks {
+		t := &e.HumanTasks[i]
+		v.HumanTasks = append(v.HumanTasks, openTask{t.ID, t.Title, t.Reference, append([]int{}, t.Iterations...), at(t.DueAt)})
 	}
 	if a := e.Attempting; a != nil {
 		v.Attempting = &attempting{a.Reference, a.Attempt, a.Of, at(a.NextAt)}

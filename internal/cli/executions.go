@@ -173,6 +173,10 @@ func (c *connection) showExecution(ctx context.Context, api *client.Client, e *c
 		{"batch", e.BatchID}, {"started by", e.ParentID}, {"retry of", e.RetryOf},
 		{"created", exactly(&e.CreatedAt)}, {"started", exactly(e.StartedAt)}, {"finished", exactly(e.FinishedAt)}, {"took", between(e.StartedAt, e.FinishedAt)},
 	}
+	for i := range e.HumanTasks {
+		t := &e.HumanTasks[i]
+		fields = append(fields, field{"human task", t.ID + "  " + printable(t.Title)})
+	}
 	if e.Phase != e.Status && e.Phase != stateOf(e) && !e.Final() {
 		fields = append(fields, field{"phase", e.Phase})
 	}
@@ -194,6 +198,9 @@ func blockedBy(w *client.WaitingFor) string {
 		return ""
 	}
 	text := w.Kind
+	if w.Title != "" {
+		text += ": " + printable(w.Title)
+	}
 	if w.Filter != nil && len(w.Filter.Types) > 0 {
 		text += " " + strings.Join(w.Filter.Types, ", ")
 	}

@@ -119,6 +119,38 @@ func TestFollowTellsOfSuspension(t *testing.T) {
 	}
 }
 
+// TestFollowTellsOfPeople: the command that follows an execution says what it asks of people, once, and how to answer.
+func TestFollowTellsOfPeople(t *testing.T) {
+	s := servertest.Start(t, servertest.Options{})
+	s.Apply(t, "document: {dsl: '1.0.3', namespace: shop, name: asked, version: '1.0.0'}\ndo:\n  - ask: {call: 'human:1.0.0@default', with: {title: Look at it}}\n")
+	t.Setenv("CHARGEHAND_URL", s.URL)
+	t.Setenv("CHARGEHAND_API_KEY", s.Key)
+	var out bytes.Buffer
+	stderr, code := newAwaited(), make(chan int, 1)
+	go func() { code <- Run([]string{"run", "shop/asked"}, strings.NewReader(""), &out, stderr) }()
+	text := stderr.until(t, `\nneeds a person: Look at it\n  chargehand tasks answer [0-9a-f-]{36}\n`)
+	task := regexp.MustCompile(`tasks answer ([0-9a-f-]{36})`).FindStringSubmatch(text)[1]
+	id := regexp.MustCompile(`execution ([0-9a-f-]{36})`).FindStringSubmatch(text)[1]
+	for args, want := range map[string]string{
+		"get":      `(?s)waits for: +person: Look at it\n.*human task: +` + task + `  Look at it\n`,
+		"timeline": `waits for a person`,
+	} {
+		var shown, bad bytes.Buffer
+		if c := Run([]string{"executions", args, id, "--output", "table"}, strings.NewReader(""), &shown, &bad); c != 0 || !regexp.MustCompile(want).Match(shown.Bytes()) {
+			t.Errorf("%s: %d\n%s%s", args, c, shown.Bytes(), bad.Bytes())
+		}
+	}
+	if c := Run([]string{"tasks", "answer", task, "--outcome", "done"}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); c != 0 {
+		t.Errorf("answer: %d", c)
+	}
+	if c := <-code; c != 0 {
+		t.Errorf("exit code %d", c)
+	}
+	if text := stderr.until(t, "finished"); strings.Count(text, "needs a person") != 1 {
+		t.Errorf("at the end:\n%s", text)
+	}
+}
+
 func TestPolicyOf(t *testing.T) {
 	definition := func(retry string) []byte {
 		return fmt.Appendf(nil, `{"use":{"retries":{"slow":{"delay":{"minutes":1},"backoff":{"linear":{}},"limit":{"attempt":{"count":2}}}}},

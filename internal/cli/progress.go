@@ -21,6 +21,7 @@ type progress struct {
 
 	entries   []*shownTask // by seq
 	suspended bool
+	open      []string // ids of the human tasks that were open or claimed the last time
 
 	policies map[string]retryPolicy // of tries, by reference
 	asked    bool                   // the definition was asked for
@@ -57,6 +58,21 @@ func (p *progress) phase(ctx context.Context, phase string) {
 		return
 	}
 	p.println("suspended: chargehand executions resume " + p.execution.ID)
+}
+
+// people tells of the human tasks of the execution that were not open before, and how to answer them.
+func (p *progress) people(ctx context.Context, tasks []client.OpenTask) {
+	known := p.open
+	p.open = nil
+	for i := range tasks {
+		t := &tasks[i]
+		if p.open = append(p.open, t.ID); slices.Contains(known, t.ID) {
+			continue
+		}
+		p.update(ctx, false)
+		p.println("needs a person: " + printable(t.Title))
+		p.println("  chargehand tasks answer " + t.ID)
+	}
 }
 
 func (p *progress) close() { p.line.close() }

@@ -153,7 +153,7 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 	}
 	go ask()
 	pause := firstPause
-	moved, phases := taskMoves(ctx, api, e)
+	moved, states := taskMoves(ctx, api, e)
 	for {
 		select {
 		case a := <-answers:
@@ -162,11 +162,13 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 			}
 			if a.e.Final() || noPeople && a.e.Status == "human_in_the_loop" {
 				p.update(ctx, true)
+				p.people(ctx, a.e.HumanTasks)
 				return a.e, nil
 			}
 			go ask()
-		case phase := <-phases:
-			p.phase(ctx, phase)
+		case now := <-states:
+			p.phase(ctx, now.Phase)
+			p.people(ctx, now.HumanTasks)
 		case <-moved:
 			p.update(ctx, false)
 			pause = lastPause
@@ -177,16 +179,16 @@ func (c *connection) await(ctx context.Context, api *client.Client, e *client.Ex
 	}
 }
 
-// taskMoves returns a channel that tells of starts and ends of tasks, and one of the phase of the execution after each
-// change, as long as the server does. ctx ends them.
-func taskMoves(ctx context.Context, api *client.Client, e *client.Execution) (<-chan struct{}, <-chan string) {
-	moved, phases := make(chan struct{}, 1), make(chan string)
+// taskMoves returns a channel that tells of starts and ends of tasks, and one of the execution after each change, as
+// long as the server does. ctx ends them.
+func taskMoves(ctx context.Context, api *client.Client, e *client.Execution) (<-chan struct{}, <-chan *client.Execution) {
+	moved, states := make(chan struct{}, 1), make(chan *client.Execution)
 	go func() {
 		// A server that does not tell is asked now and then.
 		_ = api.FollowExecution(ctx, e.WorkflowID, e.ID, 0, func(event client.StreamEvent) error {
 			if event.Execution != nil {
 				select {
-				case phases <- event.Execution.Phase:
+				case states <- event.Execution:
 				case <-ctx.Done():
 				}
 			}
@@ -199,5 +201,5 @@ func taskMoves(ctx context.Context, api *client.Client, e *client.Execution) (<-
 			return nil
 		})
 	}()
-	return moved, phases
+	return moved, states
 }

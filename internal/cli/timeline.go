@@ -92,6 +92,8 @@ func waitText(w *client.TaskWait) string {
 		return "until " + w.Until.UTC().Format(time.RFC3339)
 	case w.Kind == "child":
 		return "waits for another execution"
+	case w.Kind == "person":
+		return "waits for a person"
 	case w.Filter != nil:
 		return "waits for " + strings.Join(w.Filter.Types, ", ")
 	default:

@@ -279,11 +279,15 @@ func (h *live) executions(r *store.Reader, ids [][16]byte, before, known map[Top
 	if err != nil {
 		return err
 	}
+	tasks, err := h.s.openTasks(r, rows)
+	if err != nil {
+		return err
+	}
 	for _, row := range rows {
 		id := Topic{TopicExecution, row.ID}
 		f := before[id]
-		if f.row == nil || !reflect.DeepEqual(f.row, row) {
-			f = found{row: row, execution: &snapshot{row: row}}
+		if now := (rowWithTasks{row, tasks[row.No]}); f.row == nil || !reflect.DeepEqual(f.row, now) {
+			f = found{row: now, execution: &snapshot{row: row, tasks: now.tasks}}
 			if err := h.s.complete(r, f.execution); err != nil {
 				return err
 			}
@@ -292,6 +296,12 @@ func (h *live) executions(r *store.Reader, ids [][16]byte, before, known map[Top
 		known[id] = f
 	}
 	return h.completeAll(r, before, known)
+}
+
+// rowWithTasks is what is compared of an execution. Its tasks may change beside its row.
+type rowWithTasks struct {
+	row   store.Execution
+	tasks []store.OpenTask
 }
 
 // completeAll reads what belongs to the executions that have changed. Labels and ancestors never change.

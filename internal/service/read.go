@@ -99,6 +99,7 @@ type snapshot struct {
 	labels        []store.Label
 	parent, root  chargehand.ExecutionID // zero: none
 	retainedUntil time.Time
+	tasks         []store.OpenTask // for people
 }
 
 // readExecution reads and shows one execution with its output.
@@ -252,6 +253,9 @@ func executionTag(e *Execution, now time.Time) string {
 		for _, name := range w.Types { // they may hold anything
 			tag = strconv.AppendUint(append(tag, '-'), uint64(crc32.ChecksumIEEE([]byte(name))), 36)
 		}
+	}
+	for i := range e.HumanTasks {
+		tag = strconv.AppendUint(append(tag, '-'), uint64(crc32.ChecksumIEEE(e.HumanTasks[i].ID[:])), 36)
 	}
 	if a := e.Attempting; a != nil {
 		tag = strconv.AppendInt(append(tag, '-'), milliOf(a.NextAt), 36)

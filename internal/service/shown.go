@@ -20,7 +20,34 @@ type WaitingFor struct {
 	Kind  string    // person, child, event, retry, timer or slot
 	Until time.Time // zero: that is not known
 	Task  string    // id of the human task
+	Title string    // of the human task; empty: it is not among the newest of the execution
 	Types []string  // of the events
+}
+
+// OpenTask is what an execution shows of a human task of its that is open or claimed.
+type OpenTask struct {
+	ID         chargehand.HumanTaskID
+	Title      string
+	Reference  string
+	Iterations []int
+	DueAt      time.Time // zero: never
+}
+
+// MaxOpenTasks is how many human tasks an execution shows.
+const MaxOpenTasks = 10
+
+// openTasks reads the human tasks of executions, by their number.
+func (s *Service) openTasks(r *store.Reader, rows []store.Execution) (map[int64][]store.OpenTask, error) {
+	var nos []int64
+	for i := range rows {
+		if status := rows[i].Status; status == chargehand.Processing || status == chargehand.HumanInTheLoop {
+			nos = append(nos, rows[i].No)
+		}
+	}
+	if len(nos) == 0 {
+		return nil, nil
+	}
+	return r.OpenTasksOf(nos, MaxOpenTasks)
 }
 
 // Attempting is an attempt that is delayed for long.
@@ -83,10 +110,14 @@ func (s *Service) completeAll(r *store.Reader, list []snapshot) error {
 	if err != nil {
 		return err
 	}
+	tasks, err := s.openTasks(r, rows)
+	if err != nil {
+		return err
+	}
 	batches := map[int64]int64{} // when they have ended
 	for i := range list {
 		x := &list[i]
-		x.labels = labels[x.row.No]
+		x.labels, x.tasks = labels[x.row.No], tasks[x.row.No]
 		if x.row.Root != 0 {
 			if x.parent, x.root, err = r.Ancestors(x.row.No); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
@@ -138,6 +169,17 @@ func (e *Execution) about(x *snapshot) {
 		}
 	}
 	e.WaitingFor, e.Attempting = waitingFor(row), attempting(row)
+	for i := range x.tasks {
+		t := &x.tasks[i]
+		shown := OpenTask{ID: t.ID, Title: t.Title, Reference: t.Reference, Iterations: t.Iterations}
+		if t.DueMs != store.NeverDue {
+			shown.DueAt = atMs(t.DueMs)
+		}
+		e.HumanTasks = append(e.HumanTasks, shown)
+		if e.WaitingFor != nil && e.WaitingFor.Task == t.ID.String() {
+			e.WaitingFor.Title = t.Title
+		}
+	}
 }
 
 // showInput is the input of an execution, with absolute references to its files.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 )
@@ -336,10 +338,44 @@ func (r *Reader) HumanTaskByNo(no int64) (HumanTask, error) {
 	return r.humanTask(` WHERE h.no = ?1`, no)
 }
 
-// OpenTasksOf reads the ids of up to limit tasks of an execution that are open or claimed, by command.
-func (r *Reader) OpenTasksOf(execution int64, limit int) ([]chargehand.HumanTaskID, error) {
-	return readAll(r, "read the open human tasks of an execution", `SELECT id FROM human_task WHERE execution = ?1 AND status < 3 ORDER BY command LIMIT ?2`,
-		func(row Row, id *chargehand.HumanTaskID) { scanID(row, 0, id) }, execution, int64(limit))
+// OpenTask is what an execution shows of a task of its that is open or claimed. It does not change as long as it is.
+type OpenTask struct {
+	ID         chargehand.HumanTaskID
+	Title      string
+	Reference  string
+	Iterations []int
+	DueMs      int64 // NeverDue: none
+}
+
+// OpenTasksOf reads tasks of some executions that are open or claimed: of each the up to limit newest, the oldest of
+// these first. It looks at all tasks of an execution that has fewer.
+func (r *Reader) OpenTasksOf(executions []int64, limit int) (map[int64][]OpenTask, error) {
+	found := make(map[int64][]OpenTask)
+	err := inGroups(executions, func(_ string, args []any) error {
+		const columns = `h.execution, h.id, h.title, h.reference, h.iterations, h.due_ms`
+		parts := make([]string, len(args))
+		for i := range parts {
+			parts[i] = fmt.Sprintf(`SELECT * FROM (SELECT `+columns+` FROM human_task h WHERE h.execution = ?%d AND h.status < 3 ORDER BY h.command DESC LIMIT ?%d) p%d`, i+1, len(args)+1, i)
+		}
+		return r.c.Query(strings.Join(parts, ` UNION ALL `), func(row Row) error {
+			t := OpenTask{Reference: row.Text(3), DueMs: row.Int(5)}
+			scanID(row, 1, &t.ID)
+			if !row.Null(4) {
+				_ = json.Unmarshal(row.Bytes(4), &t.Iterations)
+			}
+			title, err := r.open(kindTaskTitle, idKey(t.ID), row.Bytes(2))
+			t.Title = string(title)
+			found[row.Int(0)] = append(found[row.Int(0)], t)
+			return err
+		}, append(args, int64(limit))...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the open human tasks of executions: %w", err)
+	}
+	for _, list := range found {
+		slices.Reverse(list)
+	}
+	return found, nil
 }
 
 // ExecutionName reads what human tasks show of an execution: its id and, if it is an item of a batch, the id of the
