@@ -345,6 +345,8 @@ type OpenTask struct {
 	Reference  string
 	Iterations []int
 	DueMs      int64 // NeverDue: none
+
+	command int64
 }
 
 // OpenTasksOf reads tasks of some executions that are open or claimed: of each the up to limit newest, the oldest of
@@ -352,13 +354,14 @@ type OpenTask struct {
 func (r *Reader) OpenTasksOf(executions []int64, limit int) (map[int64][]OpenTask, error) {
 	found := make(map[int64][]OpenTask)
 	err := inGroups(executions, func(_ string, args []any) error {
-		const columns = `h.execution, h.id, h.title, h.reference, h.iterations, h.due_ms`
 		parts := make([]string, len(args))
-		for i := range parts {
-			parts[i] = fmt.Sprintf(`SELECT * FROM (SELECT `+columns+` FROM human_task h WHERE h.execution = ?%d AND h.status < 3 ORDER BY h.command DESC LIMIT ?%d) p%d`, i+1, len(args)+1, i)
+		for i := range parts { // each with a bound of its own
+			parts[i] = fmt.Sprintf(`SELECT h.execution, h.id, h.title, h.reference, h.iterations, h.due_ms, h.command FROM human_task h
+ WHERE h.execution = ?%[1]d AND h.status < 3 AND h.command >= COALESCE(
+ (SELECT x.command FROM human_task x WHERE x.execution = ?%[1]d AND x.status < 3 ORDER BY x.command DESC LIMIT 1 OFFSET ?%[2]d), 0)`, i+1, len(args)+1)
 		}
-		return r.c.Query(strings.Join(parts, ` UNION ALL `), func(row Row) error {
-			t := OpenTask{Reference: row.Text(3), DueMs: row.Int(5)}
+		return r.c.Query(strings.Join(parts, "\nUNION ALL "), func(row Row) error {
+			t := OpenTask{Reference: row.Text(3), DueMs: row.Int(5), command: row.Int(6)}
 			scanID(row, 1, &t.ID)
 			if !row.Null(4) {
 				_ = json.Unmarshal(row.Bytes(4), &t.Iterations)
@@ -367,13 +370,13 @@ func (r *Reader) OpenTasksOf(executions []int64, limit int) (map[int64][]OpenTas
 			t.Title = string(title)
 			found[row.Int(0)] = append(found[row.Int(0)], t)
 			return err
-		}, append(args, int64(limit))...)
+		}, append(args, int64(limit-1))...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the open human tasks of executions: %w", err)
 	}
 	for _, list := range found {
-		slices.Reverse(list)
+		slices.SortFunc(list, func(a, b OpenTask) int { return cmp.Compare(a.command, b.command) })
 	}
 	return found, nil
 }

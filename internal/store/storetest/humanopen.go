@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
@@ -17,11 +16,22 @@ func (f *fixture) wantOpenTasks(executions []int64, limit int, want ...store.Hum
 	}
 	f.view(func(r *store.Reader) error {
 		got, err := r.OpenTasksOf(executions, limit)
-		if !reflect.DeepEqual(got, wanted) {
+		if fmt.Sprint(texts(got)) != fmt.Sprint(texts(wanted)) {
 			f.Errorf("open tasks %+v, want %+v", got, wanted)
 		}
 		return err
 	})
+}
+
+// texts are the tasks of executions as texts.
+func texts(found map[int64][]store.OpenTask) map[int64][]string {
+	list := map[int64][]string{}
+	for no, tasks := range found {
+		for _, t := range tasks {
+			list[no] = append(list[no], fmt.Sprint(t.ID, t.Title, t.Reference, t.Iterations, t.DueMs))
+		}
+	}
+	return list
 }
 
 // openTasks: each execution has its own, the newest of many, and none that has ended.
