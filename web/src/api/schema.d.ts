@@ -704,6 +704,22 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/human-tasks/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["followHumanTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/human-tasks": {
         parameters: {
             query?: never;
@@ -2149,6 +2165,7 @@ export type components = {
             /** Format: date-time */
             retained_until?: string;
             waiting_for?: components["schemas"]["WaitingFor"];
+            human_tasks?: components["schemas"]["OpenTask"][];
             attempting?: components["schemas"]["Attempting"];
             started_by?: components["schemas"]["StartedBy"];
             /** Format: date-time */
@@ -2252,6 +2269,7 @@ export type components = {
             /** Format: date-time */
             retained_until?: string;
             waiting_for?: components["schemas"]["WaitingFor"];
+            human_tasks?: components["schemas"]["OpenTask"][];
             attempting?: components["schemas"]["Attempting"];
             started_by?: components["schemas"]["StartedBy"];
             /** Format: date-time */
@@ -2708,6 +2726,15 @@ export type components = {
             expires_at: string;
             mailed: boolean;
         };
+        OpenTask: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            reference: string;
+            iterations: number[];
+            /** Format: date-time */
+            due_at?: string;
+        };
         Operation: {
             /** Format: uuid */
             id: string;
@@ -3093,6 +3120,7 @@ export type components = {
             /** Format: date-time */
             retained_until?: string;
             waiting_for?: components["schemas"]["WaitingFor"];
+            human_tasks?: components["schemas"]["OpenTask"][];
             attempting?: components["schemas"]["Attempting"];
             started_by?: components["schemas"]["StartedBy"];
             /** Format: date-time */
@@ -3610,6 +3638,7 @@ export type components = {
             /** Format: date-time */
             until?: string;
             task_id?: string;
+            title?: string;
             filter?: components["schemas"]["EventFilter"];
         };
         Workflow: {
@@ -5084,6 +5113,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    followHumanTasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
             };
         };
     };
