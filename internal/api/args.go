@@ -43,6 +43,7 @@ type args struct {
 	userStatus    string                // filter of a list of users
 	entries       entriesMode
 	filename      string
+	shownBy       chargehand.HumanTaskID // a task that shows the file
 	wait          time.Duration
 	waitGiven     bool                   // by the query
 	idempotency   string                 // Idempotency-Key

@@ -348,9 +348,10 @@ var samples = map[string][]request{
 	},
 	"deleteFile": {{method: "DELETE", path: pathF}},
 	"uploadFile": {{method: "POST", path: "/api/v1/files?filename=a.txt", body: "text", header: map[string]string{"Content-Type": "application/octet-stream"}}},
-	"getFile":    {{path: pathF}},
+	"getFile":    {{path: pathF}, {path: pathF + "?task_id=0197a5c4-aaaa-7000-8000-00000000000a"}},
 	"getFileContent": {
 		{path: pathF + "/content"},
+		{path: pathF + "/content?task_id=0197a5c4-aaaa-7000-8000-00000000000a"},
 		{path: pathF + "/content?expires=1&signature=good", keyless: true},
 		{path: pathF + "/content?expires=1&signature=elsewhere", keyless: true},
 		{path: pathF + "/content", header: map[string]string{"Range": "bytes=2-4"}},

@@ -48,7 +48,7 @@ func (c *call) redirect(location string) error {
 // openContent opens the file with the key, or by the signed address if there is none.
 func (c *call) openContent() (*service.File, io.ReadSeekCloser, error) {
 	if c.principal != nil {
-		return c.server.service.OpenFile(c.r.Context(), c.principal, c.file)
+		return c.server.service.OpenFile(c.r.Context(), c.principal, service.ReadFile{ID: c.file, Task: c.args.shownBy})
 	}
 	// The store's signature is for GET alone. Requests with a key are never redirected: many
 	// clients would send the key along.

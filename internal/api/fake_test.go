@@ -572,7 +572,7 @@ func (f *fake) UploadFile(_ context.Context, _ *service.Principal, r service.Upl
 	return orReplayed(f, fixtureFile())
 }
 
-func (f *fake) GetFile(context.Context, *service.Principal, chargehand.FileID, service.View) (*service.File, error) {
+func (f *fake) GetFile(context.Context, *service.Principal, service.ReadFile, service.View) (*service.File, error) {
 	return or(f, fixtureFile())
 }
 
@@ -591,7 +591,7 @@ func (f *fake) ListLimits(context.Context, *service.Principal) (list []service.U
 	return list, f.fail
 }
 
-func (f *fake) OpenFile(context.Context, *service.Principal, chargehand.FileID) (*service.File, io.ReadSeekCloser, error) {
+func (f *fake) OpenFile(context.Context, *service.Principal, service.ReadFile) (*service.File, io.ReadSeekCloser, error) {
 	if f.openFile != nil {
 		return f.openFile()
 	}

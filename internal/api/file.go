@@ -29,6 +29,19 @@ var (
 	}
 )
 
+// shownByParameter names a human task that shows the file.
+var shownByParameter = &parameter{
+	name: "task_id", in: "query", example: exampleTaskID,
+	about:  "A human task that you see: the files that it shows, and those of its answer, may be read as long as that is so.",
+	schema: huma.Schema{Type: "string", Format: "uuid"},
+	read: func(c *call, value string) (complaint string) {
+		if setID(&c.args.shownBy, value) != nil {
+			return "must be the id of a human task."
+		}
+		return ""
+	},
+}
+
 func fileEndpoints() []endpoint {
 	return []endpoint{
 		{
@@ -47,8 +60,9 @@ func fileEndpoints() []endpoint {
 		{
 			method: get, path: "/files/{fileId}", id: "getFile", tag: "Files",
 			summary: "Describe a file", about: "With a signed address of the content.", scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn,
-			answers: []answer{{status: 200, about: "The file", view: file{}}},
-			serve:   (*call).getFile,
+			parameters: []*parameter{shownByParameter},
+			answers:    []answer{{status: 200, about: "The file", view: file{}}},
+			serve:      (*call).getFile,
 		},
 		{
 			method: remove, path: "/files/{fileId}", id: "deleteFile", tag: "Files",
@@ -65,7 +79,7 @@ func fileEndpoints() []endpoint {
 		{
 			method: get, path: "/files/{fileId}/content", id: "getFileContent", tag: "Files", slow: true,
 			summary: "Download a file", about: "With a key, or without one at a signed address.",
-			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{expiresParameter, signatureParameter},
+			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: []*parameter{expiresParameter, signatureParameter, shownByParameter},
 			answers: []answer{
 				{status: 200, about: "The content", media: "*/*", example: "confirmed: lamp", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges"}},
 				{status: 206, about: "Parts of the content", media: "*/*", example: "confirmed: lamp", headers: []string{"ETag", "Content-Disposition", "Accept-Ranges", "Content-Range"}},
@@ -102,7 +116,7 @@ func (c *call) uploadFile() error {
 }
 
 func (c *call) getFile() error {
-	f, err := c.server.service.GetFile(c.r.Context(), c.principal, c.file, c.asked())
+	f, err := c.server.service.GetFile(c.r.Context(), c.principal, service.ReadFile{ID: c.file, Task: c.args.shownBy}, c.asked())
 	return show(c, f, err, viewFile)
 }
 

@@ -97,9 +97,9 @@ type Service interface {
 	AnswerTaskByLink(ctx context.Context, q service.AnswerByLink) error
 
 	UploadFile(ctx context.Context, p *service.Principal, r service.UploadFile) (*service.File, bool, error)
-	GetFile(ctx context.Context, p *service.Principal, id chargehand.FileID, v service.View) (*service.File, error)
+	GetFile(ctx context.Context, p *service.Principal, q service.ReadFile, v service.View) (*service.File, error)
 	DeleteFile(ctx context.Context, p *service.Principal, id chargehand.FileID) error
-	OpenFile(ctx context.Context, p *service.Principal, id chargehand.FileID) (*service.File, io.ReadSeekCloser, error)
+	OpenFile(ctx context.Context, p *service.Principal, q service.ReadFile) (*service.File, io.ReadSeekCloser, error)
 	OpenLink(ctx context.Context, l service.Link) (*service.File, io.ReadSeekCloser, error)
 
 	CreateKey(ctx context.Context, p *service.Principal, r service.CreateKey) (*service.Key, bool, error)

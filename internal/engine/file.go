@@ -45,6 +45,20 @@ func MayRead(r *store.Reader, row *store.Execution, f *store.File) (bool, error)
 	return limits.admit(r, row, f)
 }
 
+// HasFile reports whether a file belongs to an execution: it or its children have made it, it was given it (UseFile), or
+// its definition names it. Whoever is shown what the execution refers to may read it, and no other file: a reference can
+// be made up by whoever sends it data.
+func HasFile(r *store.Reader, row *store.Execution, f *store.File) (bool, error) {
+	author, err := authorOf(r, row.Revision)
+	if err != nil || slices.Contains(author.Files, f.ID) || f.Execution == row.No {
+		return err == nil, err
+	}
+	if uses, err := r.UsesFile(f.No, row.No); err != nil || uses || f.Execution == 0 {
+		return uses, err
+	}
+	return descends(r, f.Execution, row.No)
+}
+
 func (l *reading) admit(r *store.Reader, row *store.Execution, f *store.File) (bool, error) {
 	if slices.Contains(l.author.Files, f.ID) {
 		return true, nil

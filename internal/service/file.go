@@ -101,7 +101,7 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 			if err := c.compare(); err != nil {
 				return nil, err
 			}
-			return s.GetFile(ctx, p, chargehand.FileID(c.found.Resource), r.View)
+			return s.GetFile(ctx, p, ReadFile{ID: chargehand.FileID(c.found.Resource)}, r.View)
 		})
 }
 
@@ -195,8 +195,9 @@ func fileNotFound() error {
 type fileScope struct {
 	principal *Principal
 	env       chargehand.Environment
-	kind      blob.LinkKind // 0: any
-	locate    time.Duration // locate the content for so long instead of opening it; 0: open it
+	kind      blob.LinkKind          // 0: any
+	task      chargehand.HumanTaskID // a task that shows the file to the principal; zero: none
+	locate    time.Duration          // locate the content for so long instead of opening it; 0: open it
 }
 
 // linkKind tells files that have a row of their own from outputs.
@@ -215,6 +216,16 @@ type foundFile struct {
 
 // findFile finds a file or an output.json. Codes: file_not_found.
 func (s *Service) findFile(ctx context.Context, scope fileScope, id chargehand.FileID) (found foundFile, err error) {
+	found, err = s.ownFile(ctx, scope, id)
+	var hidden *chargehand.Error
+	if !scope.task.IsZero() && errors.As(err, &hidden) && hidden.Code == chargehand.CodeFileNotFound {
+		return s.taskFile(ctx, scope, id)
+	}
+	return found, err
+}
+
+// ownFile finds a file that the principal may read whatever tasks show. Codes: file_not_found.
+func (s *Service) ownFile(ctx context.Context, scope fileScope, id chargehand.FileID) (found foundFile, err error) {
 	err = s.view(ctx, func(r *store.Reader) error {
 		var err error
 		switch {
@@ -304,9 +315,16 @@ func (s *Service) checkFile(r *store.Reader, p *Principal, row *store.File) erro
 	return err
 }
 
+// ReadFile is the request to read a file.
+type ReadFile struct {
+	ID chargehand.FileID
+	// Task is a human task that the principal sees: it may read the files that the task, or its answer, shows. Zero: none.
+	Task chargehand.HumanTaskID
+}
+
 // GetFile describes a file. Codes: file_not_found.
-func (s *Service) GetFile(ctx context.Context, p *Principal, id chargehand.FileID, v View) (*File, error) {
-	found, err := s.findFile(ctx, fileScope{principal: p, env: p.Environment}, id)
+func (s *Service) GetFile(ctx context.Context, p *Principal, q ReadFile, v View) (*File, error) {
+	found, err := s.findFile(ctx, fileScope{principal: p, env: p.Environment, task: q.Task}, q.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -314,8 +332,8 @@ func (s *Service) GetFile(ctx context.Context, p *Principal, id chargehand.FileI
 }
 
 // OpenFile opens the content of a file. Codes: file_not_found.
-func (s *Service) OpenFile(ctx context.Context, p *Principal, id chargehand.FileID) (*File, io.ReadSeekCloser, error) {
-	return s.open(ctx, fileScope{principal: p, env: p.Environment}, id)
+func (s *Service) OpenFile(ctx context.Context, p *Principal, q ReadFile) (*File, io.ReadSeekCloser, error) {
+	return s.open(ctx, fileScope{principal: p, env: p.Environment, task: q.Task}, q.ID)
 }
 
 func (s *Service) open(ctx context.Context, scope fileScope, id chargehand.FileID) (*File, io.ReadSeekCloser, error) {

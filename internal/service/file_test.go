@@ -56,11 +56,11 @@ func TestUpload(t *testing.T) {
 	if f.Name != "report.txt" || f.ContentType != "text/plain" || f.Size != 5 || f.SHA256 != hex.EncodeToString(sum[:]) || !f.CreatedAt.Equal(epoch) {
 		t.Errorf("the file is %+v", f)
 	}
-	got, err := fx.GetFile(t.Context(), fx.p, f.ID, view)
+	got, err := fx.GetFile(t.Context(), fx.p, ReadFile{ID: f.ID}, view)
 	if err != nil || *got != *f {
 		t.Errorf("it is read as %+v, %v, want %+v", got, err, f)
 	}
-	described, content, err := fx.OpenFile(t.Context(), fx.p, f.ID)
+	described, content, err := fx.OpenFile(t.Context(), fx.p, ReadFile{ID: f.ID})
 	if err != nil || described.Name != "report.txt" || readAll(t, content) != "hello" {
 		t.Errorf("it is opened as %+v, %v", described, err)
 	}
@@ -120,7 +120,7 @@ func TestFileNames(t *testing.T) {
 func TestSeekInContent(t *testing.T) {
 	fx := newFixture(t)
 	f := fx.upload(fx.p, "a", "0123456789")
-	_, content, err := fx.OpenFile(t.Context(), fx.p, f.ID)
+	_, content, err := fx.OpenFile(t.Context(), fx.p, ReadFile{ID: f.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,16 +165,16 @@ func TestFilesAreHidden(t *testing.T) {
 		"made in a workflow not in list": {fx.principal(chargehand.Live, PresetAll, other.ID), made},
 		"output of workflow not in list": {fx.principal(chargehand.Live, PresetAll, other.ID), chargehand.FileID(e.ID)},
 	} {
-		_, err := fx.GetFile(t.Context(), c.p, c.id, view)
+		_, err := fx.GetFile(t.Context(), c.p, ReadFile{ID: c.id}, view)
 		wantCode(t, err, chargehand.CodeFileNotFound)
-		_, _, err = fx.OpenFile(t.Context(), c.p, c.id)
+		_, _, err = fx.OpenFile(t.Context(), c.p, ReadFile{ID: c.id})
 		if wantCode(t, err, chargehand.CodeFileNotFound); err.Error() != fileNotFound().Error() {
 			t.Errorf("%s: reported as %v", name, err)
 		}
 	}
 	limited := fx.principal(chargehand.Live, PresetAll, flow.ID)
 	for _, id := range []chargehand.FileID{upload.ID, made, chargehand.FileID(e.ID)} {
-		if _, err := fx.GetFile(t.Context(), limited, id, view); err != nil {
+		if _, err := fx.GetFile(t.Context(), limited, ReadFile{ID: id}, view); err != nil {
 			t.Errorf("a key for the workflow gets %v", err)
 		}
 	}
@@ -275,7 +275,7 @@ func TestResultFiles(t *testing.T) {
 	if !strings.Contains(string(got.Output), `"https://example.com/api/v1/files/`+second.String()+`"`) || strings.Count(string(got.Output), "https://") != 1 {
 		t.Errorf("output is %s", got.Output)
 	}
-	_, err = fx.GetFile(t.Context(), fx.p, chargehand.FileID(e.ID), view)
+	_, err = fx.GetFile(t.Context(), fx.p, ReadFile{ID: chargehand.FileID(e.ID)}, view)
 	wantCode(t, err, chargehand.CodeFileNotFound) // there is no output.json beside result files
 }
 
@@ -317,7 +317,7 @@ func TestReferencesInInputs(t *testing.T) {
 	if err := fx.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fx.GetFile(t.Context(), fx.p, mine.ID, view); err != nil {
+	if _, err := fx.GetFile(t.Context(), fx.p, ReadFile{ID: mine.ID}, view); err != nil {
 		t.Errorf("a file that is in use was deleted: %v", err)
 	}
 	if got := fx.get(e); got.Status != chargehand.Initial {

@@ -294,7 +294,7 @@ func TestLimitedKeyNamesOnlyItsFiles(t *testing.T) {
 		return err
 	}
 	for name, id := range readable {
-		if _, err := fx.GetFile(t.Context(), p, id, view); err != nil {
+		if _, err := fx.GetFile(t.Context(), p, ReadFile{ID: id}, view); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := start(map[string]any{"f": file(id)}); err != nil {
@@ -306,9 +306,9 @@ func TestLimitedKeyNamesOnlyItsFiles(t *testing.T) {
 	}
 	starts := len(fx.engine.starts)
 	for name, id := range hidden {
-		_, err := fx.GetFile(t.Context(), p, id, view)
+		_, err := fx.GetFile(t.Context(), p, ReadFile{ID: id}, view)
 		wantCode(t, err, chargehand.CodeFileNotFound)
-		_, _, err = fx.OpenFile(t.Context(), p, id)
+		_, _, err = fx.OpenFile(t.Context(), p, ReadFile{ID: id})
 		wantCode(t, err, chargehand.CodeFileNotFound)
 		deep := map[string]any{"a": []any{1, map[string]any{"b/c": file(id)}}}
 		wantPointers(t, wantCode(t, start(deep), chargehand.CodeInputInvalid), "/input/a/1/b~1c/uri")

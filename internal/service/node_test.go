@@ -651,11 +651,11 @@ func uploadInUse(n *nodes) {
 			return err
 		}
 		n.good(n.each(func() error { return n.a.Sweep(n.t.Context()) }, begin))
-		_, err := n.a.GetFile(n.t.Context(), n.a.p, f.ID, view)
+		_, err := n.a.GetFile(n.t.Context(), n.a.p, ReadFile{ID: f.ID}, view)
 		if err == nil {
 			kept++
 			n.a.sweep()
-			_, err = n.a.GetFile(n.t.Context(), n.a.p, f.ID, view)
+			_, err = n.a.GetFile(n.t.Context(), n.a.p, ReadFile{ID: f.ID}, view)
 			n.good(err)
 		} else {
 			wantCode(n.t, err, chargehand.CodeFileNotFound)

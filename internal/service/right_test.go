@@ -188,9 +188,9 @@ func TestParticipantSeesWhatItStarted(t *testing.T) {
 		}
 	}
 	upload := fx.upload(bo, "secret.txt", "of bo")
-	_, err := fx.GetFile(t.Context(), reads(ada), upload.ID, View{})
+	_, err := fx.GetFile(t.Context(), reads(ada), ReadFile{ID: upload.ID}, View{})
 	wantRefusal(t, "another's upload", err, chargehand.CodeFileNotFound)
-	if _, err := fx.GetFile(t.Context(), reads(bo), upload.ID, View{}); err != nil {
+	if _, err := fx.GetFile(t.Context(), reads(bo), ReadFile{ID: upload.ID}, View{}); err != nil {
 		t.Errorf("its own upload: %v", err)
 	}
 	reference := map[string]any{"amount": 5.0, "file": map[string]any{"uri": "/api/v1/files/" + upload.ID.String()}}

@@ -66,7 +66,7 @@ func TestSweepKeepsToTheRetention(t *testing.T) {
 		t.Error("an item went before its batch has ended")
 	}
 	for _, id := range []chargehand.FileID{upload.ID, made} {
-		_, err := fx.GetFile(t.Context(), fx.p, id, view)
+		_, err := fx.GetFile(t.Context(), fx.p, ReadFile{ID: id}, view)
 		wantCode(t, err, chargehand.CodeFileNotFound)
 	}
 	t.Run("content goes an hour later", func(t *testing.T) {

@@ -381,6 +381,58 @@ test("an empty form never stands for a draft that could not be read, and a faile
   await hand.press("Try again");
   await expect(comment).toHaveValue("More to come");
   expect(watch.take().length).toBeGreaterThan(0);
+
+  // What the server does not discard would come back.
+  await page.route("**/draft", (route) => route.fulfill({ status: 503 }), { times: 1 });
+  await hand.press("Begin again");
+  await expect(comment).toHaveValue("");
+  await expect(page.getByText("The server still has what was entered before")).toBeVisible();
+  await hand.press("Try again");
+  await expect(page.getByText("The server still has what was entered before")).toHaveCount(0);
+  await expect.poll(async () => (await page.request.get(`/api/v1/human-tasks/${task.id}/draft`)).json()).toEqual({});
+  expect(watch.take().length).toBeGreaterThan(0);
+});
+
+test("a draft with a file that may not be described is not lost", async ({ page, admin, signIn, hand, watch }) => {
+  const person = someone("Ada Lovelace");
+  await admin.admit(person, [{ role: "participant" }]);
+  const task = await ask(admin, await asking(admin, { ...damage, assignees: { users: [person.email] } }));
+  await signIn(person);
+  await page.goto(`/inbox/${task.id}`);
+  await page.getByLabel("Files, at most 3").setInputFiles(photo("bumper.png"));
+  await hand.fill("Comment", "More to come");
+  await expect(page.getByText(/^Saved/)).toBeVisible();
+  await page.evaluate(() => sessionStorage.clear());
+  await page.route(/\/api\/v1\/files\/[^/]+$/, (route) => route.fulfill({ status: 403 }), { times: 1 });
+  await page.reload();
+  await expect(page.getByLabel("Comment", { exact: true })).toHaveValue("More to come");
+  await expect(page.getByRole("button", { name: /^Remove / })).toHaveCount(1);
+  expect(watch.take()).toEqual([expect.stringMatching(/^403 for .*\/files\//)]);
+});
+
+test("what a task shows is seen by who may not see its execution, and what others do at once", async ({
+  page,
+  admin,
+  signIn,
+  server,
+}) => {
+  const [person, colleague] = [someone("Ada Lovelace"), someone("Emmy Noether")];
+  await admin.admit(person, [{ role: "participant" }]);
+  await admin.admit(colleague, [{ role: "participant" }]);
+  const users = [person.email, colleague.email];
+  const letter = await admin.call<{ reference: object }>("POST", "/files?filename=letter.json", { dear: "Ada" });
+  const workflow = await asking(admin, { title: "Read the letter", assignees: { users }, files: ["${ .letter }"] });
+  const task = await ask(admin, workflow, { letter: letter.reference });
+  await signIn(person);
+  await page.goto(`/inbox/${task.id}`);
+  await expect(page.getByRole("article").getByText("dear")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Inbox 1" })).toBeVisible();
+  const again = await ask(admin, workflow, { letter: letter.reference });
+  await expect(page.getByRole("link", { name: "Inbox 2" })).toBeVisible();
+  await answerAs(server, colleague, task, { outcome: "done" });
+  await expect(page.getByText("Emmy Noether answered: done").first()).toBeVisible();
+  await answerAs(server, colleague, again, { outcome: "done" });
+  await expect(page.getByRole("link", { name: "Inbox", exact: true })).toBeVisible();
 });
 
 test("an answer that arrives late does not lead away from what is open by then", async ({

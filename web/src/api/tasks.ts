@@ -221,7 +221,10 @@ export const draftQuestion = (id: string) => ({
 export const putDraft = (id: string, body: Schemas["DraftBody"]): Promise<ServerDraft> =>
   answer(client.PUT("/human-tasks/{taskId}/draft", { params: at(id), body }));
 
-/** The reference of a file that was uploaded before; undefined: it is gone. */
+/**
+ * The reference of a file that was uploaded before; undefined: it is gone. Who may not read files has no more than its
+ * address.
+ */
 export async function referenceOf(uri: string): Promise<Shown | undefined> {
   const fileId = new URL(uri, location.href).pathname.split("/").at(-1) ?? "";
   try {
@@ -230,6 +233,9 @@ export async function referenceOf(uri: string): Promise<Shown | undefined> {
     if (problem instanceof Problem && problem.status === 404) {
       return undefined;
     }
+    if (problem instanceof Problem && problem.status === 403) {
+      return { uri, name: fileId.slice(-8), mediaType: "application/octet-stream", size: 0 };
+    }
     throw problem; // a draft would be saved without a file that it has
   }
 }
@@ -237,19 +243,22 @@ export async function referenceOf(uri: string): Promise<Shown | undefined> {
 /** A file that a task shows. */
 export type Shown = Schemas["FileReference"];
 
-/** Where the browser finds the content of a file, with the session of the person. */
-export function fileAddress(file: Pick<Shown, "uri">): string {
+/** Where the browser finds the content of a file, with the session of the person, who may read it as the task shows it. */
+export function fileAddress(file: Pick<Shown, "uri">, task: string): string {
   const { pathname } = new URL(file.uri, location.href);
-  return `${pathname}/content?environment=${environment()}`;
+  return `${pathname}/content?environment=${environment()}&task_id=${task}`;
 }
 
 /** The beginning of a file of text. */
-export const textQuestion = (file: Shown, bytes: number) =>
+export const textQuestion = (file: Shown, task: string, bytes: number) =>
   queryOptions({
-    queryKey: [environment(), "file", file.uri],
+    queryKey: [environment(), "file", file.uri, task],
     queryFn: async ({ signal }) => {
       const { data } = await client.GET("/files/{fileId}/content", {
-        params: { path: { fileId: new URL(file.uri, location.href).pathname.split("/").at(-1) ?? "" } },
+        params: {
+          path: { fileId: new URL(file.uri, location.href).pathname.split("/").at(-1) ?? "" },
+          query: { task_id: task },
+        },
         headers: file.size > bytes ? { Range: `bytes=0-${bytes - 1}` } : {},
         parseAs: "text",
         signal,

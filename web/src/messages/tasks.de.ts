@@ -81,6 +81,7 @@ export const tasks = {
   notSaved: "In diesem Fenster behalten; der Server konnte es nicht speichern.",
   full: "Noch nicht gespeichert; dieses Fenster kann nicht mehr behalten.",
   discard: "Von vorn beginnen",
+  stays: "Der Server hat noch, was vorher eingegeben war: Er konnte es nicht verwerfen.",
   answered: (title: string, outcome: string) => `${title}: ${outcome}`,
   show: "Ansehen",
   missing: (n: number) => `${plural(n, "Angabe stimmt", "Angaben stimmen")} noch nicht:`,

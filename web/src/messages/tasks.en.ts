@@ -80,6 +80,7 @@ export const tasks = {
   notSaved: "Kept in this window; the server could not save it.",
   full: "Not saved yet; this window can keep no more.",
   discard: "Begin again",
+  stays: "The server still has what was entered before: it could not discard it.",
   answered: (title: string, outcome: string) => `${title}: ${outcome}`,
   show: "Show it",
   missing: (n: number) => `${plural(n, "thing is", "things are")} not right yet:`,

@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { Problem } from "../../api/problem.ts";
 import { answerTask, type AnswerBody, type Outcome, type Task } from "../../api/tasks.ts";
 import type { FormField } from "../../api/workflows.ts";
+import { t } from "../../messages/index.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
 import { formTexts } from "../../messages/workflows.ts";
 import { FilesField } from "../form/Files.tsx";
@@ -257,7 +258,17 @@ export function Refusal({ error }: { error: unknown }) {
 /** Whether what is typed is kept. */
 function Kept({ entering }: { entering: Entering }) {
   const texts = tasksTexts();
-  const { kept, unsaved, full } = entering;
+  const { kept, unsaved, stays, full } = entering;
+  if (stays) {
+    return (
+      <p role="alert" className="row">
+        <span className="complaint">{texts.stays}</span>
+        <Button variant="subtle" size="compact-sm" onClick={entering.discard}>
+          {t().again}
+        </Button>
+      </p>
+    );
+  }
   if (kept === undefined) {
     return null;
   }

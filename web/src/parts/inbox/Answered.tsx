@@ -36,7 +36,7 @@ export function Answered({
   const lost = entering.kept !== undefined && answer.by.id !== me;
   const form = formOfTask(task);
   const { draft, comment, files } = entering.entered;
-  const theirs = <One data={answer.data} comment={answer.comment} files={answer.files} />;
+  const theirs = <One task={task.id} data={answer.data} comment={answer.comment} files={answer.files} />;
   if (!lost) {
     return (
       <section className="task-answer">
@@ -75,7 +75,7 @@ export function Answered({
         </section>
         <section>
           <h3>{texts.mine}</h3>
-          <One data={form && draft && read(form, draft).value} comment={comment} files={files} />
+          <One task={task.id} data={form && draft && read(form, draft).value} comment={comment} files={files} />
         </section>
       </div>
     </section>
@@ -83,10 +83,12 @@ export function Answered({
 }
 
 function One({
+  task,
   data,
   comment,
   files,
 }: {
+  task: string;
   data: unknown;
   comment: string | undefined;
   files: readonly unknown[] | undefined;
@@ -96,7 +98,7 @@ function One({
     <>
       {data !== undefined && data !== null && <Values value={data} name={texts.form} />}
       {comment !== undefined && comment !== "" && <p className="task-comment">{comment}</p>}
-      {files !== undefined && files.length > 0 && <Files files={files} />}
+      {files !== undefined && files.length > 0 && <Files files={files} task={task} />}
     </>
   );
 }

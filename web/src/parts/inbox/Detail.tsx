@@ -90,7 +90,7 @@ function Shown({
         </section>
       )}
       <div className="task-body" data-files={files.length > 0 || undefined}>
-        {files.length > 0 && <Files files={files} />}
+        {files.length > 0 && <Files files={files} task={task.id} />}
         {refused !== undefined && (
           <div role="status" className="alert">
             <div>

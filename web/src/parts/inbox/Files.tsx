@@ -13,46 +13,46 @@ const mostBytes = 1 << 20;
 const isFile = (value: unknown): value is Shown =>
   typeof (value as Shown | null)?.uri === "string" && (value as Shown).uri.includes("/files/");
 
-/** Files with a preview of what a browser can show, the others to be downloaded. */
-export function Files({ files }: { files: readonly unknown[] }) {
+/** Files of a task with a preview of what a browser can show, the others to be downloaded. */
+export function Files({ files, task }: { files: readonly unknown[]; task: string }) {
   const texts = tasksTexts();
   return (
     <section className="task-files" aria-label={texts.files}>
       {files.filter(isFile).map((file, i) => (
         <figure key={`${file.uri} ${i}`}>
           <figcaption className="row">
-            <a href={fileAddress(file)} download={file.name} title={texts.download(file.name)}>
+            <a href={fileAddress(file, task)} download={file.name} title={texts.download(file.name)}>
               {file.name}
             </a>
             <span className="meta">
               {file.mediaType} {t().bytes(file.size)}
             </span>
           </figcaption>
-          <Preview file={file} />
+          <Preview file={file} task={task} />
         </figure>
       ))}
     </section>
   );
 }
 
-function Preview({ file }: { file: Shown }) {
+function Preview({ file, task }: { file: Shown; task: string }) {
   const [broken, setBroken] = useState(false);
   const [type = ""] = file.mediaType.toLowerCase().split(";");
   if (broken) {
     return <p className="meta">{tasksTexts().fileBroken}</p>;
   }
   if (/^image\/(png|jpeg|gif|webp|avif|svg\+xml)$/.test(type)) {
-    return <img src={fileAddress(file)} alt={file.name} onError={() => setBroken(true)} />;
+    return <img src={fileAddress(file, task)} alt={file.name} onError={() => setBroken(true)} />;
   }
   if (type.startsWith("text/") || /^application\/(json|yaml|xml|.+\+json)$/.test(type)) {
-    return <Text file={file} type={type} />;
+    return <Text file={file} task={task} type={type} />;
   }
   return <p className="meta">{tasksTexts().fileNoPreview}</p>;
 }
 
-function Text({ file, type }: { file: Shown; type: string }) {
+function Text({ file, task, type }: { file: Shown; task: string; type: string }) {
   const texts = tasksTexts();
-  const asked = useQuery(textQuestion(file, mostBytes));
+  const asked = useQuery(textQuestion(file, task, mostBytes));
   if (asked.error) {
     return <Failure error={asked.error} retry={() => void asked.refetch()} />;
   }

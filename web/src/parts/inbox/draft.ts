@@ -113,6 +113,8 @@ export interface Entering {
   kept: Kept | undefined;
   /** The server did not take it. */
   unsaved: boolean;
+  /** The server still has what was discarded here. */
+  stays: boolean;
   /** The window could not keep what was typed last. */
   full: boolean;
   change: (part: Partial<Entered>) => void;
@@ -131,6 +133,7 @@ export function useEntered(task: Task, form: FormField | undefined, remote: Remo
   const [kept, setKept] = useState(() => newer(readKept(id, mark), remote, form, mark));
   const [first] = useState(() => beginning(task, form));
   const [unsaved, setUnsaved] = useState(false);
+  const [stays, setStays] = useState(false);
   const [full, setFull] = useState(false);
   const [failures, setFailures] = useState(0);
   const [held, hold] = useState(false);
@@ -180,6 +183,7 @@ export function useEntered(task: Task, form: FormField | undefined, remote: Remo
     (part: Partial<Entered>) => {
       const next = { ...(now.current ?? first), ...part, form: mark, at: Date.now(), changed: true };
       setFull(!keep(id, next));
+      setStays(false); // it is replaced
       set(next);
     },
     [id, first, mark, set],
@@ -188,10 +192,11 @@ export function useEntered(task: Task, form: FormField | undefined, remote: Remo
     forget(id);
     set(undefined);
     setUnsaved(false);
+    setStays(false);
     setFailures(0);
     if (isOpen(task)) {
-      inTurn(id, () => putDraft(id, {})).catch(() => setUnsaved(true));
+      inTurn(id, () => putDraft(id, {})).catch(() => setStays(now.current === undefined));
     }
   };
-  return { entered: kept ?? first, kept, unsaved, full, change, discard, hold };
+  return { entered: kept ?? first, kept, unsaved, stays, full, change, discard, hold };
 }
