@@ -21,6 +21,36 @@ type Human struct {
 	With *Operand // the request, see package human
 }
 
+// CodeAssigneeUnknown is a warning: a human task names a user or a group that there is not. It opens all the same.
+const CodeAssigneeUnknown = "assignee_unknown"
+
+// maxPeople bounds the assignees that a plan lists.
+const maxPeople = 1_000
+
+// Assignee is a user or a group that a human task names. It is in the words of the definition.
+type Assignee struct {
+	Pointer string
+	Name    string
+	Group   bool
+}
+
+// people lists whom a request names without an expression.
+func (c *compiler) people(d *dsl.Call, dynamic func(text string) bool) {
+	if c != c.shared.root { // a function from outside has positions of its own
+		return
+	}
+	request, _ := d.With.Value.(map[string]any)
+	assignees, _ := request["assignees"].(map[string]any)
+	for _, kind := range []string{"users", "groups", "exclude"} {
+		list, _ := assignees[kind].([]any)
+		for i, v := range list {
+			if name, ok := v.(string); ok && !dynamic(name) && len(c.plan.People) < maxPeople {
+				c.plan.People = append(c.plan.People, Assignee{fmt.Sprintf("%s/assignees/%s/%d", d.With.Pointer, kind, i), name, kind == "groups"})
+			}
+		}
+	}
+}
+
 // humanCall compiles a call of the human function. What is known of its request is held to its contract, with the
 // place of each problem; the machine checks the rest when it opens the task.
 func (c *compiler) humanCall(compiled *Task, d *dsl.Call, at location) {
@@ -30,6 +60,7 @@ func (c *compiler) humanCall(compiled *Task, d *dsl.Call, at location) {
 	}
 	compiled.Human = &Human{With: c.value(d.With, at)}
 	dynamic := c.expressions(at)
+	c.people(d, dynamic)
 	request, problems := human.Parse(d.With.Value, dynamic)
 	for _, p := range problems {
 		c.fail(d.With.Pointer+p.Pointer, p.Code, p.Detail, p.Hint)

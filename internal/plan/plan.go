@@ -67,6 +67,7 @@ type Plan struct {
 	Extensions []*Extension // in the order of their nesting (T35)
 	Schedule   *Schedule    // nil if there is none
 	Pinned     []Pinned     // external resources, by Key
+	People     []Assignee   // whom human tasks of the definition name as constants, at most maxPeople
 
 	digest   [32]byte
 	document *dsl.Document

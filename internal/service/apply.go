@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
@@ -174,9 +175,17 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		if err != nil {
 			return nil, err
 		}
-		applied.Warnings = fieldErrors(compiled.problems.Warnings())
-		return applied, nil
+		applied.Warnings, err = s.warnings(ctx, p, compiled.plan, compiled.problems)
+		return applied, err
 	}
+}
+
+// warnings are those of a definition that was applied.
+func (s *Service) warnings(ctx context.Context, p *Principal, compiled *plan.Plan, problems dsl.Problems) ([]chargehand.FieldError, error) {
+	people, err := s.unknownAssignees(ctx, p, compiled)
+	problems = append(problems.Warnings(), people...)
+	problems.Sort()
+	return fieldErrors(problems), err
 }
 
 // findVersion reads what stands under the name and version of the definition. Codes: workflow_not_found.
@@ -390,14 +399,15 @@ func (s *Service) applied(ctx context.Context, p *Principal, r *ApplyWorkflow, f
 	}
 	// What is stored may be an equal definition with another text: the warnings are those of
 	// the text that was sent, with the resources that were read then.
-	_, problems, err := plan.Recompile(r.Definition, definition.Resources, s.plans.options.Limits)
+	compiled, problems, err := plan.Recompile(r.Definition, definition.Resources, s.plans.options.Limits)
 	if err != nil {
 		return nil, fmt.Errorf("compile the definition again: %w", err)
 	}
+	warnings, err := s.warnings(ctx, p, compiled, problems)
 	return &AppliedWorkflow{
 		Workflow: shownWorkflow(&row, nameOf(&revision)), Revision: revision.Number, Draft: revision.Draft,
-		Created: found.Status == statusCreated, Warnings: fieldErrors(problems.Warnings()),
-	}, nil
+		Created: found.Status == statusCreated, Warnings: warnings,
+	}, err
 }
 
 // ApplyFromOperator applies a definition for the operator of the installation: in the first

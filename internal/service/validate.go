@@ -40,7 +40,11 @@ func (s *Service) ValidateWorkflow(ctx context.Context, p *Principal, definition
 		if err != nil {
 			return nil, err
 		}
-		c.problems = append(c.problems, problems...)
+		people, err := s.unknownAssignees(ctx, writer, c.plan)
+		if err != nil {
+			return nil, err
+		}
+		c.problems = append(append(c.problems, problems...), people...)
 		c.problems.Sort()
 	}
 	v := &Validation{

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// TestUnknownAssignees: whoever applies or checks a definition is told, with the place, which of the users and groups
+// that its human tasks name the account does not have. An expression is known later, and nothing is refused.
+func TestUnknownAssignees(t *testing.T) {
+	fx := newHumanFixture(t)
+	ada, gone := fx.member("ada", store.Grant{Role: "participant"}), fx.member("gone")
+	fx.join("Finance", ada)
+	if err := fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.SetMemberStatus(gone.No, store.Active, store.Disabled) }); err != nil {
+		t.Fatal(err)
+	}
+	other := fx.stranger()
+	source := `document: {dsl: '1.0.3', namespace: test, name: asks-them, version: '1.0.0'}
+do:
+  - ask:
+      call: human:1.0.0@default
+      with:
+        title: Look
+        assignees:
+          users: [ada@example.org, ` + ada.Person.ID.String() + `, nobody@example.org, '${ .who }']
+          groups: [finance, Sales]
+          exclude: [gone@example.org]
+`
+	want := func(p *Principal, places ...string) {
+		t.Helper()
+		v, err := fx.ValidateWorkflow(t.Context(), p, []byte(source))
+		if err != nil || !v.Valid {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		applied := fx.applyAs(p, []byte(source), false)
+		for what, warnings := range map[string][]string{"check": places, "apply": places} {
+			found := v.Warnings
+			if what == "apply" {
+				found = applied.Warnings
+			}
+			var got []string
+			for _, w := range found {
+				if w.Code == "assignee_unknown" {
+					got = append(got, fmt.Sprintf("%s %d:%d", strings.TrimPrefix(w.Pointer, "/do/0/ask/with/assignees/"), w.Line, w.Column))
+				}
+			}
+			if !slices.Equal(got, warnings) {
+				t.Errorf("%s warns at %q, want %q", what, got, warnings)
+			}
+		}
+	}
+	want(fx.p, "users/2 8:85", "groups/1 9:29", "exclude/0 10:21")
+	want(other, "users/0 8:19", "users/1 8:36", "users/2 8:85", "groups/0 9:20", "groups/1 9:29", "exclude/0 10:21")
+}
