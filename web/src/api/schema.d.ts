@@ -5494,7 +5494,9 @@ export interface operations {
     };
     getFile: {
         parameters: {
-            query?: never;
+            query?: {
+                task_id?: string;
+            };
             header?: never;
             path: {
                 fileId: string;
@@ -5537,6 +5539,7 @@ export interface operations {
             query?: {
                 expires?: string;
                 signature?: string;
+                task_id?: string;
             };
             header?: never;
             path: {
