@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions, type InfiniteData } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
-import { environment } from "./environment.ts";
+import { environment, type Environment } from "./environment.ts";
 import { Problem } from "./problem.ts";
 import { every, queries, question } from "./query.ts";
 import { followTasks, type Stream } from "./sse.ts";
@@ -83,18 +83,18 @@ const gathered = 1000;
  * again after a change. Not told of are comments, and tasks behind the 50 that are due first: these are asked for now and
  * then.
  */
-export function followMyTasks(): Stream {
-  const mine = tasks();
+export function followMyTasks(of: Environment): Stream {
+  const mine = [of, "tasks"];
   let all = false;
   let ids = new Set<unknown>();
   let waiting: ReturnType<typeof setTimeout> | undefined;
   let due = false;
   const ask = () => {
-    const [every, some] = [all, ids];
+    const [whole, some] = [all, ids];
     [all, ids, due] = [false, new Set(), false];
     void queries.invalidateQueries({
       queryKey: mine,
-      predicate: ({ queryKey: [, , part, id] }) => part === "fresh" || (part === "one" && (every || some.has(id))),
+      predicate: ({ queryKey: [, , part, id] }) => part === "fresh" || (part === "one" && (whole || some.has(id))),
     });
     waiting = setTimeout(() => {
       waiting = undefined;

@@ -111,7 +111,7 @@ function SectionList({ list, title }: { list: readonly Section[]; title?: string
 function Waiting() {
   const of = environment();
   useEffect(() => {
-    const stream = followMyTasks();
+    const stream = followMyTasks(of);
     return () => stream.close();
   }, [of]);
   const mine = useQuery(taskCountsQuestion(30)).data?.mine;
