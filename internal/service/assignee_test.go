@@ -53,6 +53,6 @@ do:
 			}
 		}
 	}
-	want(fx.p, "users/2 8:85", "groups/1 9:29", "exclude/0 10:21")
-	want(other, "users/0 8:19", "users/1 8:36", "users/2 8:85", "groups/0 9:20", "groups/1 9:29", "exclude/0 10:21")
+	want(fx.p, "users/2 8:74", "groups/1 9:29", "exclude/0 10:21")
+	want(other, "users/0 8:19", "users/1 8:36", "users/2 8:74", "groups/0 9:20", "groups/1 9:29", "exclude/0 10:21")
 }
