@@ -17,7 +17,7 @@ import (
 
 // followTasks follows the human tasks of a principal. News are joined until they say what is wanted.
 func (fx *humanFixture) followTasks(p *Principal) *inboxReader {
-	r := &inboxReader{t: fx.t, has: map[chargehand.HumanTaskID]HumanTask{}}
+	r := &inboxReader{t: fx.t, states: make(chan string, 1000), has: map[chargehand.HumanTaskID]HumanTask{}}
 	r.reader = fx.follows(fx.t.(*testing.T), func(ctx context.Context, send func([]StreamEvent) error) error {
 		return fx.Follow(ctx, p, []Topic{MyTasks}, view, func(events []StreamEvent) error {
 			for _, e := range events {
@@ -26,7 +26,7 @@ func (fx *humanFixture) followTasks(p *Principal) *inboxReader {
 				}
 				for _, id := range e.Tasks.Removed {
 					if _, there := r.has[id]; !there {
-						r.news <- "removed what was not there"
+						r.states <- "removed what was not there"
 					}
 					delete(r.has, id)
 				}
@@ -40,7 +40,7 @@ func (fx *humanFixture) followTasks(p *Principal) *inboxReader {
 				}
 				slices.Sort(titles)
 				c := e.Tasks.Counts
-				r.news <- fmt.Sprintf("%d+%d+%d of %d, %d late: %s", c.Mine.Count, c.Groups.Count, c.Unassigned.Count, c.All.Count, c.Overdue.Count, strings.Join(titles, ", "))
+				r.states <- fmt.Sprintf("%d+%d+%d of %d, %d late: %s", c.Mine.Count, c.Groups.Count, c.Unassigned.Count, c.All.Count, c.Overdue.Count, strings.Join(titles, ", "))
 			}
 			return nil
 		})
@@ -50,17 +50,18 @@ func (fx *humanFixture) followTasks(p *Principal) *inboxReader {
 
 type inboxReader struct {
 	*reader
-	t   interface{ Fatalf(string, ...any) }
-	has map[chargehand.HumanTaskID]HumanTask // belongs to the stream
+	t      testing.TB
+	states chan string
+	has    map[chargehand.HumanTaskID]HumanTask // belongs to the stream
 }
 
 // until waits for a state. Those before it may be any.
 func (r *inboxReader) until(want string) {
-	r.reader.t.Helper()
+	r.t.Helper()
 	var got string
 	for {
 		select {
-		case got = <-r.news:
+		case got = <-r.states:
 			if got == want {
 				return
 			}
@@ -186,7 +187,7 @@ func TestFollowHumanTasksEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wantEnd(EndRevoked)
-	if len(elsewhere.news)+len(stranger.news) > 0 {
+	if len(elsewhere.states)+len(stranger.states) > 0 {
 		t.Error("changes in another environment or account were told")
 	}
 }
