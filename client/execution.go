@@ -31,7 +31,7 @@ type Execution struct {
 	Cause      *Cause            `json:"cause,omitempty"`
 	StartedBy  *StartedBy        `json:"started_by,omitempty"`  // nil: no request has
 	WaitingFor *WaitingFor       `json:"waiting_for,omitempty"` // nil: a task runs, or it has ended
-	HumanTasks []OpenTask        `json:"human_tasks,omitempty"` // that are open or claimed; the newest 10
+	HumanTasks []OpenTask        `json:"human_tasks,omitempty"` // that have not ended; the newest 10
 	Attempting *Attempting       `json:"attempting,omitempty"`  // the attempt that a retry delay of 5 s or more precedes
 	CreatedAt  time.Time         `json:"created_at"`
 	StartedAt  *time.Time        `json:"started_at,omitempty"`
@@ -79,7 +79,7 @@ type WaitingFor struct {
 	Filter *EventFilter `json:"filter,omitempty"`
 }
 
-// OpenTask is a human task of an execution that is open or claimed.
+// OpenTask is a human task of an execution that has not ended.
 type OpenTask struct {
 	ID         string     `json:"id"`
 	Title      string     `json:"title"`

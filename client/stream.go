@@ -25,10 +25,10 @@ type StreamEvent struct {
 	Tasks     *TaskNews
 }
 
-// TaskNews is what has changed of the human tasks of the key, as far as it has not been told yet.
+// TaskNews is what has changed of the human tasks of the key since the news before.
 type TaskNews struct {
 	Counts  HumanTaskCounts `json:"counts"`
-	Changed []HumanTask     `json:"changed"` // as in lists: that are new or have changed; in the first event of a connection all
+	Changed []HumanTask     `json:"changed"` // as in lists, those that are new or have changed; first all
 	Removed []string        `json:"removed"` // ids of those that are not among them any more
 	More    bool            `json:"more"`    // there are more than the 50 that are due first
 }
@@ -77,9 +77,9 @@ func (c *Client) FollowBatch(ctx context.Context, workflow, id string, handle fu
 	return c.follow(ctx, batch(workflow, id)+"/events", nil, 0, handle)
 }
 
-// FollowHumanTasks calls handle with the open and claimed tasks that the key may answer, as far as they are among the 50
-// that are due first, then with their changes (StreamEvent.Tasks), until ctx ends. After a broken connection all of them
-// come again, and tasks that the former events had and this one does not have are gone.
+// FollowHumanTasks calls handle with the tasks that the key may answer, the 50 of them that are due first, and then
+// with their changes (StreamEvent.Tasks), until ctx ends. After a broken connection all come again, and tasks that the
+// former events had and this one does not have are gone.
 func (c *Client) FollowHumanTasks(ctx context.Context, handle func(StreamEvent) error) error {
 	return c.follow(ctx, "/human-tasks/stream", nil, 0, handle)
 }

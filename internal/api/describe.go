@@ -193,7 +193,7 @@ var schemaAbout = map[string]string{
 	"StartedBy":           "A user or an API key.",
 	"Cause":               "What has started an execution.",
 	"WaitingFor":          "What an execution waits for.",
-	"OpenTask":            "A human task of an execution that is open or claimed.",
+	"OpenTask":            "A human task of an execution that has not ended.",
 	"EventFilter":         "Which events are waited for.",
 	"Attempting":          "An attempt that is delayed.",
 	"UserPage":            "A page of users, newest first.",

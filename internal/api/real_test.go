@@ -214,8 +214,8 @@ func TestWholeInstallation(t *testing.T) {
 	do("deleteWorkflow", "DELETE", w, "", 204)
 	driveAudit(t, i)
 	do("getWorkflow", "GET", w, "", 404)
-	// Passkeys and providers need another address of the server: TestPasskeysOverHTTP and TestProvidersOverHTTP. The stream of
-	// human tasks does not end by itself: TestContractTaskStream.
+	// Passkeys and providers need another address of the server: TestPasskeysOverHTTP and TestProvidersOverHTTP. The
+	// stream of human tasks does not end by itself: TestContractTaskStream.
 	missed := slices.DeleteFunc(i.Missed(), func(id string) bool {
 		return id == "followHumanTasks" || strings.Contains(strings.ToLower(id), "passkey") || strings.Contains(id, "ProviderSignIn") || strings.Contains(id, "Identit")
 	})

@@ -167,7 +167,7 @@ func streamEndpoints() []endpoint {
 		{
 			method: get, path: "/human-tasks/stream", id: "followHumanTasks", tag: "Human tasks", live: true,
 			summary: "Follow your human tasks",
-			about: "Server-sent events (event: tasks): how many open and claimed tasks there are for you (counts), and of those that you, your groups or all people may answer the " + strconv.Itoa(service.MaxFollowedTasks) +
+			about: "Server-sent events (event: tasks): how many tasks wait for you (counts, as in GET /human-tasks/counts), and of those that you, your groups or all people may answer the " + strconv.Itoa(service.MaxFollowedTasks) +
 				" that are due first. The first event has all of them in changed; each further one has those that are new or have changed, and in removed the ids of those that are not among them any more. " +
 				"more says that there are more. One event may stand for several changes. The stream ends with your key or session, or when your rights change; the last event is end. A comment is sent every 15 s.",
 			scopes: service.ScopeTasksRead, problems: quota,

@@ -150,7 +150,7 @@ type Execution struct {
 	Root            *chargehand.ExecutionID `json:"root_id,omitempty" format:"uuid" doc:"The execution at the top of its tree, if another execution has started it."`
 	RetainedUntil   moment                  `json:"retained_until,omitempty" doc:"When it may be deleted at the earliest; left out until it, or its batch, has ended."`
 	WaitingFor      *waitingFor             `json:"waiting_for,omitempty" doc:"What it waits for: the most blocking one of all. Left out while a task runs and after the end."`
-	HumanTasks      []openTask              `json:"human_tasks,omitempty" nullable:"false" maxItems:"10" doc:"Its human tasks that are open or claimed: the newest 10, the oldest of these first. Left out: there are none."`
+	HumanTasks      []openTask              `json:"human_tasks,omitempty" nullable:"false" maxItems:"10" doc:"Its human tasks that have not ended: the newest 10, the oldest of these first. Left out: there are none."`
 	Attempting      *attempting             `json:"attempting,omitempty" doc:"The next attempt of a task, if it is delayed by 5 seconds or more."`
 	StartedBy       *startedBy              `json:"started_by,omitempty" doc:"Whose request has started it; left out: a schedule, an event or another execution has."`
 	StartedAt       moment                  `json:"started_at,omitempty"`

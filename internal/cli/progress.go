@@ -21,7 +21,7 @@ type progress struct {
 
 	entries   []*shownTask // by seq
 	suspended bool
-	open      []string // ids of the human tasks that were open or claimed the last time
+	open      []string // ids of the human tasks that had not ended the last time
 
 	policies map[string]retryPolicy // of tries, by reference
 	asked    bool                   // the definition was asked for

@@ -45,9 +45,9 @@ func MayRead(r *store.Reader, row *store.Execution, f *store.File) (bool, error)
 	return limits.admit(r, row, f)
 }
 
-// HasFile reports whether a file belongs to an execution: it or its children have made it, it was given it (UseFile), or
-// its definition names it. Whoever is shown what the execution refers to may read it, and no other file: a reference can
-// be made up by whoever sends it data.
+// HasFile reports whether a file belongs to an execution: it or its children have made it, it was given it (UseFile),
+// or its definition names it. People who see what the execution refers to may read such files, and no others: those who
+// send it data can make up a reference.
 func HasFile(r *store.Reader, row *store.Execution, f *store.File) (bool, error) {
 	author, err := authorOf(r, row.Revision)
 	if err != nil || slices.Contains(author.Files, f.ID) || f.Execution == row.No {

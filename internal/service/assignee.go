@@ -34,8 +34,8 @@ func (s *Service) unknownAssignees(ctx context.Context, p *Principal, compiled *
 			if a.Group {
 				k.name = person.Key(a.Name)
 			}
-			there, looked := known[k]
-			if !looked {
+			there, checked := known[k]
+			if !checked {
 				if len(known) == maxCheckedPeople {
 					break
 				}

@@ -9,8 +9,9 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// TestUnknownAssignees: whoever applies or checks a definition is told, with the place, which of the users and groups
-// that its human tasks name the account does not have. An expression is known later, and nothing is refused.
+// TestUnknownAssignees: the answer to a definition that is applied or checked says, with the position, which of the
+// users and groups that its human tasks name the account does not have. An expression is known later, and nothing is
+// refused.
 func TestUnknownAssignees(t *testing.T) {
 	fx := newHumanFixture(t)
 	ada, gone := fx.member("ada", store.Grant{Role: "participant"}), fx.member("gone")
@@ -26,18 +27,18 @@ do:
       with:
         title: Look
         assignees:
-          users: [ada@example.org, ` + ada.Person.ID.String() + `, nobody@example.org, '${ .who }']
+          users: [ada@example.org, ` + ada.Person.ID.String() + `, unknown@example.org, '${ .who }']
           groups: [finance, Sales]
           exclude: [gone@example.org]
 `
-	want := func(p *Principal, places ...string) {
+	want := func(p *Principal, positions ...string) {
 		t.Helper()
 		v, err := fx.ValidateWorkflow(t.Context(), p, []byte(source))
 		if err != nil || !v.Valid {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		applied := fx.applyAs(p, []byte(source), false)
-		for what, warnings := range map[string][]string{"check": places, "apply": places} {
+		for what, warnings := range map[string][]string{"check": positions, "apply": positions} {
 			found := v.Warnings
 			if what == "apply" {
 				found = applied.Warnings

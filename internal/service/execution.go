@@ -471,7 +471,7 @@ type Execution struct {
 	Root            chargehand.ExecutionID // zero: none
 	RetainedUntil   time.Time              // zero: it has not ended, or its batch has not
 	WaitingFor      *WaitingFor            // nil: for nothing
-	HumanTasks      []OpenTask             // that are open or claimed; the newest MaxOpenTasks, the oldest first
+	HumanTasks      []OpenTask             // that have not ended; the newest MaxOpenTasks, the oldest first
 	Attempting      *Attempting            // nil: no attempt is delayed for long
 	Input           []byte                 // JSON; nil where it was not asked for
 	StartedBy       Actor

@@ -12,8 +12,9 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// taskFile finds a file that a human task shows to who sees the task, although it may not see the execution. The task is
-// no way to other files: a request can name any, so the file must also belong to the execution. Codes: file_not_found.
+// taskFile finds a file that a human task shows to a principal that sees the task, although it may not see the
+// execution. The task is no way to other files: a request can name any, so the file must also belong to the execution.
+// Codes: file_not_found.
 func (s *Service) taskFile(ctx context.Context, scope fileScope, id chargehand.FileID) (found foundFile, err error) {
 	var task store.HumanTask
 	err = s.view(ctx, func(r *store.Reader) (err error) {

@@ -12,8 +12,8 @@ func refer(id chargehand.FileID) map[string]any {
 	return map[string]any{"uri": filesPath + id.String(), "name": "x.txt", "mediaType": "text/plain", "size": 1}
 }
 
-// TestTaskShowsItsFiles: who sees a task reads the files that it shows, as long as that is so, and no others, whatever is
-// asked for.
+// TestTaskShowsItsFiles: a person who sees a task reads the files that it shows, as long as that is so, and no others,
+// whatever is asked for.
 func TestTaskShowsItsFiles(t *testing.T) {
 	fx := newHumanFixture(t)
 	m := fx.member("ada", store.Grant{Role: "participant"})
@@ -38,7 +38,7 @@ func TestTaskShowsItsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One reference is made up: the workflow has it from the data of somebody.
+	// One reference is made up: the workflow has it from the data of a person.
 	nested := refer(made.ID)
 	nested["more"] = refer(named.ID)
 	task := fx.open(map[string]any{
@@ -90,7 +90,7 @@ func TestTaskShowsItsFiles(t *testing.T) {
 		}
 	}
 
-	// The files of an answer are shown, too: to who has answered, and to others who see the task.
+	// The files of an answer are shown, too: to its author, and to others who see the task.
 	photo := fx.upload(ada, "photo.txt", "photo")
 	if err := fx.answer(ada, task, map[string]any{"files": []any{photo.ID.String()}}); err != nil {
 		t.Fatal(err)

@@ -30,15 +30,15 @@ type live struct {
 	slow      time.Duration // slowSend, less in tests
 	timelines chan struct{} // a permit for each timeline that is read
 
-	mu      sync.Mutex
-	topics  map[Topic]*topic
-	open    map[streamOwner]int // streams
-	shares  map[streamAccount]int
-	total   int    // streams
-	round   uint64 // counts the readings
-	running bool
-	inboxes inboxes
-	wake    chan struct{} // has room for one: a topic is due
+	mu         sync.Mutex
+	topics     map[Topic]*topic
+	open       map[streamOwner]int // streams
+	shares     map[streamAccount]int
+	total      int    // streams
+	round      uint64 // counts the readings
+	running    bool
+	taskTopics taskTopics
+	wake       chan struct{} // has room for one: a topic is due
 }
 
 // topic is what is known of a topic. Its fields are guarded by live.mu.
@@ -62,7 +62,7 @@ type topic struct {
 	final     bool // nothing will change any more
 
 	tasks *taskLog // nil: no reader wants task events
-	inbox *inbox   // of TopicTasks
+	mine  *mine    // of TopicTasks
 }
 
 // liveReader is one stream. Its fields belong to the goroutine of the stream.
@@ -84,7 +84,7 @@ func (h *live) init(s *Service) {
 	h.s, h.timelines, h.wake = s, make(chan struct{}, liveTimelines), make(chan struct{}, 1)
 	h.topics, h.open = make(map[Topic]*topic), make(map[streamOwner]int)
 	h.shares = make(map[streamAccount]int)
-	h.inboxes.init()
+	h.taskTopics.init()
 	s.store.OnTasks(h.tasksMoved)
 }
 
@@ -100,15 +100,15 @@ func (h *live) join(p *Principal, topics []followed, tasks *taskReader, v View) 
 			t = &topic{followed: f, readers: make(map[*liveReader]struct{})}
 			h.topics[f.Topic] = t
 			if f.Kind == TopicTasks {
-				h.inboxes.open(t, p)
+				h.taskTopics.open(t, p)
 			} else {
 				t.stop, t.notifies = h.s.engine.Follow(f.ID, func() { h.moved(t) })
 			}
 		}
 		t.readers[l] = struct{}{}
 		t.due = true
-		if t.inbox != nil {
-			h.inboxes.start(h, t, p)
+		if t.mine != nil {
+			h.taskTopics.start(h, t, p)
 		}
 		if tasks != nil && t.tasks == nil {
 			t.tasks = &taskLog{due: true}
@@ -133,7 +133,7 @@ func (h *live) leave(l *liveReader) {
 		}
 	}
 	h.wakeUp()
-	h.inboxes.wakeUp()
+	h.taskTopics.wakeUp()
 }
 
 // moved notes that something of a topic may have changed. The engine calls it, so it does not wait.
@@ -185,8 +185,8 @@ func (h *live) dueTopics(now time.Time) (due []*topic, next time.Duration, more 
 	h.round++
 	next = liveCheck
 	for _, t := range h.topics {
-		if t.inbox != nil {
-			continue // readInboxes reads these
+		if t.mine != nil {
+			continue // readTaskTopics reads these
 		}
 		if t.moved.Swap(false) {
 			t.due = true
@@ -227,8 +227,8 @@ type found struct {
 	execution *snapshot
 	batch     *Batch
 	final     bool
-	inbox     *inboxState
-	at        int // the number of the topic of an inbox
+	mine      *taskState
+	at        int // the number of a topic of human tasks
 }
 
 // read reads the states of topics, of up to store.MaxStatuses at a time.
@@ -415,8 +415,8 @@ func (l *liveReader) news(ctx context.Context) (events []StreamEvent, end *Strea
 		if l.changed(i) {
 			l.seen[i] = t.version
 			f := found{execution: t.execution, batch: t.batch}
-			if t.inbox != nil {
-				f.inbox, f.at = t.inbox.state, i
+			if t.mine != nil {
+				f.mine, f.at = t.mine.state, i
 			}
 			if t.gone {
 				f = found{}
@@ -428,8 +428,8 @@ func (l *liveReader) news(ctx context.Context) (events []StreamEvent, end *Strea
 	}
 	l.live.mu.Unlock()
 	for i, f := range shown {
-		if f.inbox != nil {
-			events = append(events, StreamEvent{Topic: which[i], Tasks: l.inboxNews(f.at, f.inbox)})
+		if f.mine != nil {
+			events = append(events, StreamEvent{Topic: which[i], Tasks: l.newsOfTasks(f.at, f.mine)})
 			continue
 		}
 		e := StreamEvent{Topic: which[i], Batch: f.batch, Gone: f.execution == nil && f.batch == nil}

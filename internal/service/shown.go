@@ -24,7 +24,7 @@ type WaitingFor struct {
 	Types []string  // of the events
 }
 
-// OpenTask is what an execution shows of a human task of its that is open or claimed.
+// OpenTask is what an execution shows of a human task of its that has not ended.
 type OpenTask struct {
 	ID         chargehand.HumanTaskID
 	Title      string

@@ -14,7 +14,7 @@ type Usage struct {
 	Executions int64 // kept, ended or not
 	Bytes      int64 // of files, and of inputs and outputs of executions
 	Users      int64 // members of the account, invited ones too
-	// TaskChanges counts the changes of human tasks of an environment, and of who is in the groups of its account. No
+	// TaskChanges counts the changes of human tasks of an environment, and of the members of groups of its account. No
 	// quota bounds it, and it never falls: readers of tasks see by it that there is something to read (TaskChanges).
 	TaskChanges int64
 }

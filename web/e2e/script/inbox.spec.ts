@@ -410,7 +410,7 @@ test("a draft with a file that may not be described is not lost", async ({ page,
   expect(watch.take()).toEqual([expect.stringMatching(/^403 for .*\/files\//)]);
 });
 
-test("what a task shows is seen by who may not see its execution, and what others do at once", async ({
+test("a person who may not see an execution sees what its task shows, and at once what others do", async ({
   page,
   admin,
   signIn,

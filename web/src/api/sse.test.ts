@@ -163,7 +163,7 @@ test("an execution is followed from the last number, and the page learns when it
   expect(health).toEqual([false, true]);
 });
 
-test("the first news of each connection counts for all that was told before", () => {
+test("the first news of each connection stands for all that there is", () => {
   const { sources, waits, wiring } = wire();
   const news: unknown[] = [];
   followTasks(({ removed }, first) => news.push([removed, first]), undefined, wiring);

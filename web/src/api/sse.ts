@@ -186,7 +186,7 @@ export interface TaskNews {
   more: boolean;
 }
 
-/** Follows the human tasks of the person. First says that nothing that was told before counts any more. */
+/** Follows the human tasks of the person. First says that nothing of the news before counts any more. */
 export function followTasks(
   tell: (news: TaskNews, first: boolean) => void,
   health?: (good: boolean) => void,

@@ -75,13 +75,13 @@ const unless =
   (query: Parameters<ReturnType<typeof every>>[0]): number | false =>
     every(told ? toldOf : often)(query);
 
-/** Of changes that are told fast, what they concern is asked for once in this time. */
+/** Of changes that come fast, what they concern is asked for once in this time. */
 const gathered = 1000;
 
 /**
- * Follows the tasks of the person. The counts are told; the list that is shown and the task that is open are asked for
- * again after a change. Not told of are comments, and tasks behind the 50 that are due first: these are asked for now and
- * then.
+ * Follows the tasks of the person. The counts come with the news; the list that is shown and the task that is open are
+ * asked for again after a change. There is no news of comments, and of tasks behind the 50 that are due first: these are
+ * asked for now and then.
  */
 export function followMyTasks(of: Environment): Stream {
   const mine = [of, "tasks"];
@@ -222,8 +222,8 @@ export const putDraft = (id: string, body: Schemas["DraftBody"]): Promise<Server
   answer(client.PUT("/human-tasks/{taskId}/draft", { params: at(id), body }));
 
 /**
- * The reference of a file that was uploaded before; undefined: it is gone. Who may not read files has no more than its
- * address.
+ * The reference of a file that was uploaded before; undefined: it is gone. A person who may not read files has no more
+ * than its address.
  */
 export async function referenceOf(uri: string): Promise<Shown | undefined> {
   const fileId = new URL(uri, location.href).pathname.split("/").at(-1) ?? "";
@@ -243,7 +243,7 @@ export async function referenceOf(uri: string): Promise<Shown | undefined> {
 /** A file that a task shows. */
 export type Shown = Schemas["FileReference"];
 
-/** Where the browser finds the content of a file, with the session of the person, who may read it as the task shows it. */
+/** Where the browser finds the content of a file, with the session of the person, to whom the task shows it. */
 export function fileAddress(file: Pick<Shown, "uri">, task: string): string {
   const { pathname } = new URL(file.uri, location.href);
   return `${pathname}/content?environment=${environment()}&task_id=${task}`;

@@ -16,8 +16,8 @@ import (
 )
 
 // followTasks follows the human tasks of a principal. News are joined until they say what is wanted.
-func (fx *humanFixture) followTasks(p *Principal) *inboxReader {
-	r := &inboxReader{t: fx.t, states: make(chan string, 1000), has: map[chargehand.HumanTaskID]HumanTask{}}
+func (fx *humanFixture) followTasks(p *Principal) *taskStream {
+	r := &taskStream{t: fx.t, states: make(chan string, 1000), has: map[chargehand.HumanTaskID]HumanTask{}}
 	r.reader = fx.follows(fx.t.(*testing.T), func(ctx context.Context, send func([]StreamEvent) error) error {
 		return fx.Follow(ctx, p, []Topic{MyTasks}, view, func(events []StreamEvent) error {
 			for _, e := range events {
@@ -48,7 +48,7 @@ func (fx *humanFixture) followTasks(p *Principal) *inboxReader {
 	return r
 }
 
-type inboxReader struct {
+type taskStream struct {
 	*reader
 	t      testing.TB
 	states chan string
@@ -56,7 +56,7 @@ type inboxReader struct {
 }
 
 // until waits for a state. Those before it may be any.
-func (r *inboxReader) until(want string) {
+func (r *taskStream) until(want string) {
 	r.t.Helper()
 	var got string
 	for {
@@ -152,7 +152,7 @@ func TestFollowHumanTasks(t *testing.T) {
 	hers.until("0+0+1 of 1, 0 late: elsewhere")
 }
 
-// TestFollowManyHumanTasks: of many tasks, those that are due first are told one by one.
+// TestFollowManyHumanTasks: of many tasks, those the stream has those that are due first.
 func TestFollowManyHumanTasks(t *testing.T) {
 	fx := newHumanFixture(t)
 	for range MaxFollowedTasks {
@@ -188,7 +188,7 @@ func TestFollowHumanTasksEnds(t *testing.T) {
 	}
 	r.wantEnd(EndRevoked)
 	if len(elsewhere.states)+len(stranger.states) > 0 {
-		t.Error("changes in another environment or account were told")
+		t.Error("changes in another environment or account came")
 	}
 }
 
@@ -198,7 +198,7 @@ func TestFollowHumanTasksReadsLittle(t *testing.T) {
 	fx := newHumanFixture(t)
 	one := fx.followTasks(fx.p)
 	one.until("0+0+0 of 0, 0 late: ")
-	var more []*inboxReader
+	var more []*taskStream
 	for range 5 {
 		more = append(more, fx.followTasks(fx.p))
 	}
@@ -221,16 +221,16 @@ func TestFollowHumanTasksReadsLittle(t *testing.T) {
 	}
 }
 
-// TestInboxTellsOfRights: whether an answer would be refused changes without the task.
-func TestInboxTellsOfRights(t *testing.T) {
+// TestFollowHumanTasksByRights: whether an answer would be refused changes without the task.
+func TestFollowHumanTasksByRights(t *testing.T) {
 	fx := newHumanFixture(t)
 	ada := fx.member("ada", store.Grant{Role: "operator"})
 	p := fx.session(fx.signIn(ada), chargehand.Live)
 	fx.open(map[string]any{"title": "free", "assignees": people(nil, nil, []any{ada.Person.Email})})
-	var states [2]*inboxState
+	var states [2]*taskState
 	for i, scopes := range []*Principal{p, fx.p} {
 		err := fx.view(t.Context(), func(r *store.Reader) (err error) {
-			states[i], err = fx.inboxOf(r, scopes, states[0], uint64(i+1))
+			states[i], err = fx.tasksFor(r, scopes, states[0], uint64(i+1))
 			return err
 		})
 		if err != nil {

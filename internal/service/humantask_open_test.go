@@ -9,15 +9,15 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// TestExecutionShowsItsHumanTasks: by id, in lists and in streams; the entity tag changes with them, and one that is
-// claimed is still shown.
+// TestExecutionShowsItsHumanTasks: by id, in lists and in streams; the entity tag changes with them, and one that
+// a person has taken is still shown.
 func TestExecutionShowsItsHumanTasks(t *testing.T) {
 	fx := newHumanFixture(t)
-	told := make(chan int, 100)
+	shown := make(chan int, 100)
 	fx.follows(t, func(ctx context.Context, _ func([]StreamEvent) error) error {
 		return fx.Follow(ctx, fx.p, []Topic{{TopicExecution, fx.e.ID}}, view, func(events []StreamEvent) error {
 			for _, e := range events {
-				told <- len(e.Execution.HumanTasks)
+				shown <- len(e.Execution.HumanTasks)
 			}
 			return nil
 		})
@@ -48,7 +48,7 @@ func TestExecutionShowsItsHumanTasks(t *testing.T) {
 			t.Errorf("%s: the entity tag is the same", what)
 		}
 	}
-	for n := range told { // the row of the execution stays as it is
+	for n := range shown { // the row of the execution stays as it is
 		if n == MaxOpenTasks {
 			break
 		}

@@ -17,9 +17,9 @@ import (
 // MaxFollowedTasks bounds the human tasks that MyTasks tells of one by one: those that are due first.
 const MaxFollowedTasks = 50
 
-// inboxShare says that the human tasks of those who follow theirs are read for a quarter of the time at most. Where many
-// do, and tasks change all the time, each hears of changes later. Only those who have just come do not wait.
-const inboxShare = 4
+// taskShare says that the human tasks of those who follow theirs are read for a quarter of the time at most. Where many
+// people do, and tasks change all the time, each hears of changes later. Only those who have just come do not wait.
+const taskShare = 4
 
 // TaskNews is what a reader of MyTasks does not know yet.
 type TaskNews struct {
@@ -29,10 +29,10 @@ type TaskNews struct {
 	More    bool                     // there are more than MaxFollowedTasks
 }
 
-// inboxes reads the topics of human tasks, one after the other. Whether there is something to read, it asks once for all
-// of them: how often the tasks of their environments have changed (store.Reader.TaskChanges). Its fields are guarded by
-// live.mu.
-type inboxes struct {
+// taskTopics reads the topics of human tasks, one after the other. Whether there is something to read, it asks once for
+// all of them: how often the tasks of their environments have changed (store.Reader.TaskChanges). Its fields are
+// guarded by live.mu.
+type taskTopics struct {
 	following atomic.Int64 // topics
 	moved     atomic.Bool  // this process has changed tasks since the changes were read
 	wake      chan struct{}
@@ -42,23 +42,23 @@ type inboxes struct {
 	rest      time.Time                 // until when only those who have just come are served
 }
 
-// inbox is what a topic of human tasks is about. Its fields are guarded by live.mu.
-type inbox struct {
+// mine is what a topic of human tasks is about. Its fields are guarded by live.mu.
+type mine struct {
 	scope     store.TaskScope
 	principal *Principal
-	asked     bool        // a reader has come since the last reading
-	changes   int64       // of the scope, before the last reading
-	state     *inboxState // nil: it was not read yet
+	asked     bool       // a reader has come since the last reading
+	changes   int64      // of the scope, before the last reading
+	state     *taskState // nil: it was not read yet
 }
 
-// inboxState is never changed.
-type inboxState struct {
+// taskState is never changed.
+type taskState struct {
 	counts TaskCounts
-	tasks  []inboxTask // those that are due first
+	tasks  []topicTask // those that are due first
 	more   bool
 }
 
-type inboxTask struct {
+type topicTask struct {
 	HumanTask
 	round uint64 // in which it was read as it is now
 }
@@ -69,29 +69,29 @@ func tasksTopic(p *Principal) Topic {
 	return Topic{Kind: TopicTasks, ID: [16]byte(sum[:16])}
 }
 
-func (b *inboxes) init() {
+func (b *taskTopics) init() {
 	b.wake, b.changes = make(chan struct{}, 1), make(map[store.TaskScope]int64)
 }
 
 // open begins a topic. It needs live.mu.
-func (b *inboxes) open(t *topic, p *Principal) {
+func (b *taskTopics) open(t *topic, p *Principal) {
 	b.following.Add(1)
-	t.inbox = &inbox{scope: store.TaskScope{Account: p.AccountNo, Environment: p.Environment}}
+	t.mine = &mine{scope: store.TaskScope{Account: p.AccountNo, Environment: p.Environment}}
 	t.stop = func() { b.following.Add(-1) }
 }
 
 // start has a topic read for a reader that has just come. It needs live.mu.
-func (b *inboxes) start(h *live, t *topic, p *Principal) {
-	t.inbox.principal = p // the newest one knows the newest workflows of its namespaces
-	t.inbox.asked = true
+func (b *taskTopics) start(h *live, t *topic, p *Principal) {
+	t.mine.principal = p // the newest one knows the newest workflows of its namespaces
+	t.mine.asked = true
 	if !b.running {
 		b.running = true
-		go h.readInboxes()
+		go h.readTaskTopics()
 	}
 	b.wakeUp()
 }
 
-func (b *inboxes) wakeUp() {
+func (b *taskTopics) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
@@ -100,23 +100,23 @@ func (b *inboxes) wakeUp() {
 
 // tasksMoved notes that this process has changed human tasks. The store calls it, so it does not wait.
 func (h *live) tasksMoved([]store.TaskScope) {
-	if h.inboxes.following.Load() > 0 && !h.inboxes.moved.Swap(true) {
-		h.inboxes.wakeUp()
+	if h.taskTopics.following.Load() > 0 && !h.taskTopics.moved.Swap(true) {
+		h.taskTopics.wakeUp()
 	}
 }
 
-// readInboxes reads topics of human tasks, while there are any.
-func (h *live) readInboxes() {
+// readTaskTopics reads topics of human tasks, while there are any.
+func (h *live) readTaskTopics() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-h.inboxes.wake:
+		case <-h.taskTopics.wake:
 		case <-timer.C:
 		}
 		for {
-			h.checkInboxes(time.Now())
-			t, next, more := h.dueInbox(time.Now())
+			h.checkTaskTopics(time.Now())
+			t, next, more := h.dueTaskTopic(time.Now())
 			if !more {
 				return
 			}
@@ -124,23 +124,23 @@ func (h *live) readInboxes() {
 				timer.Reset(next)
 				break
 			}
-			h.readInbox(t)
+			h.readTaskTopic(t)
 		}
 	}
 }
 
-// checkInboxes reads how often tasks have changed, if that is due, and notes which topics are.
-func (h *live) checkInboxes(now time.Time) {
-	b := &h.inboxes
+// checkTaskTopics reads how often tasks have changed, if that is due, and notes which topics are.
+func (h *live) checkTaskTopics(now time.Time) {
+	b := &h.taskTopics
 	h.mu.Lock()
 	due := now.Sub(b.checkedAt) >= livePoll || b.moved.Load() && now.Sub(b.checkedAt) >= liveGap
 	scopes := make([]store.TaskScope, 0, 2)
 	for _, t := range h.topics {
-		if t.inbox == nil || slices.Contains(scopes, t.inbox.scope) {
+		if t.mine == nil || slices.Contains(scopes, t.mine.scope) {
 			continue
 		}
-		scopes = append(scopes, t.inbox.scope)
-		_, known := b.changes[t.inbox.scope]
+		scopes = append(scopes, t.mine.scope)
+		_, known := b.changes[t.mine.scope]
 		due = due || !known
 	}
 	h.mu.Unlock()
@@ -166,31 +166,31 @@ func (h *live) checkInboxes(now time.Time) {
 		b.changes[scope] = changes[scope]
 	}
 	for _, t := range h.topics {
-		if t.inbox != nil && t.inbox.state != nil && t.inbox.changes != changes[t.inbox.scope] {
+		if t.mine != nil && t.mine.state != nil && t.mine.changes != changes[t.mine.scope] {
 			t.due = true
 		}
 	}
 }
 
-// dueInbox returns the topic that is to be read now; if there is none, the time until another one may be. more is false
-// if there are no topics; then the goroutine ends.
-func (h *live) dueInbox(now time.Time) (found *topic, next time.Duration, more bool) {
+// dueTaskTopic returns the topic that is to be read now; if there is none, the time until another one may be. more is
+// false if there are no topics; then the goroutine ends.
+func (h *live) dueTaskTopic(now time.Time) (found *topic, next time.Duration, more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	b := &h.inboxes
+	b := &h.taskTopics
 	next = livePoll - now.Sub(b.checkedAt)
 	if b.moved.Load() {
 		next = liveGap - now.Sub(b.checkedAt)
 	}
 	for _, t := range h.topics {
-		if t.inbox == nil {
+		if t.mine == nil {
 			continue
 		}
 		more = true
-		if _, known := b.changes[t.inbox.scope]; !known {
+		if _, known := b.changes[t.mine.scope]; !known {
 			continue // what is read before the changes are could miss one
 		}
-		if t.inbox.asked {
+		if t.mine.asked {
 			return t, 0, true
 		}
 		if !t.due {
@@ -206,26 +206,26 @@ func (h *live) dueInbox(now time.Time) (found *topic, next time.Duration, more b
 	return found, max(next, time.Millisecond), more
 }
 
-// readInbox reads the tasks of a topic and wakes its readers.
-func (h *live) readInbox(t *topic) {
+// readTaskTopic reads the tasks of a topic and wakes its readers.
+func (h *live) readTaskTopic(t *topic) {
 	h.mu.Lock()
 	h.round++
-	round, was, p := h.round, t.inbox.state, t.inbox.principal
-	changes := h.inboxes.changes[t.inbox.scope]
-	t.due, t.inbox.asked = false, false
+	round, was, p := h.round, t.mine.state, t.mine.principal
+	changes := h.taskTopics.changes[t.mine.scope]
+	t.due, t.mine.asked = false, false
 	h.mu.Unlock()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	var state *inboxState
+	var state *taskState
 	err := h.s.view(ctx, func(r *store.Reader) (err error) {
-		state, err = h.s.inboxOf(r, p, was, round)
+		state, err = h.s.tasksFor(r, p, was, round)
 		return err
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.readAt = time.Now()
-	h.inboxes.rest = t.readAt.Add((inboxShare - 1) * t.readAt.Sub(began))
+	h.taskTopics.rest = t.readAt.Add((taskShare - 1) * t.readAt.Sub(began))
 	if err != nil {
 		t.due = true // once more, but not at once
 		t.readAt = t.readAt.Add(livePoll)
@@ -235,21 +235,21 @@ func (h *live) readInbox(t *topic) {
 		}
 		return
 	}
-	t.readIn, t.inbox.changes = round, changes
+	t.readIn, t.mine.changes = round, changes
 	if was == nil || !state.equal(was) {
-		t.inbox.state = state
+		t.mine.state = state
 		t.version++
 	}
 	t.tell()
 }
 
-// inboxOf reads the tasks that a principal may answer. Those that have not changed are as they were.
-func (s *Service) inboxOf(r *store.Reader, p *Principal, was *inboxState, round uint64) (*inboxState, error) {
+// tasksFor reads the tasks that a principal may answer. Those that have not changed are as they were.
+func (s *Service) tasksFor(r *store.Reader, p *Principal, was *taskState, round uint64) (*taskState, error) {
 	v, err := s.viewTasks(r, p)
 	if err != nil {
 		return nil, err
 	}
-	state := &inboxState{}
+	state := &taskState{}
 	if state.counts, err = s.countTasks(r, p, &v); err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (s *Service) inboxOf(r *store.Reader, p *Principal, was *inboxState, round 
 	}
 	state.more = more != nil
 	for i := range rows {
-		t := inboxTask{round: round}
+		t := topicTask{round: round}
 		if known := was.find(rows[i].ID); known != nil && known.Step == rows[i].Step {
 			t.HumanTask = known.HumanTask
 			namespace, _, _ := strings.Cut(t.Name, "/")
@@ -275,11 +275,11 @@ func (s *Service) inboxOf(r *store.Reader, p *Principal, was *inboxState, round 
 	return state, nil
 }
 
-func (s *inboxState) find(id chargehand.HumanTaskID) *inboxTask {
+func (s *taskState) find(id chargehand.HumanTaskID) *topicTask {
 	if s == nil {
 		return nil
 	}
-	i := slices.IndexFunc(s.tasks, func(t inboxTask) bool { return t.ID == id })
+	i := slices.IndexFunc(s.tasks, func(t topicTask) bool { return t.ID == id })
 	if i < 0 {
 		return nil
 	}
@@ -287,13 +287,13 @@ func (s *inboxState) find(id chargehand.HumanTaskID) *inboxTask {
 }
 
 // equal reports whether two states of one topic are the same.
-func (s *inboxState) equal(o *inboxState) bool {
+func (s *taskState) equal(o *taskState) bool {
 	return s.counts == o.counts && s.more == o.more &&
-		slices.EqualFunc(s.tasks, o.tasks, func(a, b inboxTask) bool { return a.ID == b.ID && a.round == b.round })
+		slices.EqualFunc(s.tasks, o.tasks, func(a, b topicTask) bool { return a.ID == b.ID && a.round == b.round })
 }
 
-// inboxNews is what the reader does not know of a state of its topic i, and notes that it does.
-func (l *liveReader) inboxNews(i int, s *inboxState) *TaskNews {
+// newsOfTasks is what the reader does not know of a state of its topic i, and notes that it does.
+func (l *liveReader) newsOfTasks(i int, s *taskState) *TaskNews {
 	news := &TaskNews{Counts: s.counts, More: s.more}
 	known, now := l.sent[i], make(map[chargehand.HumanTaskID]uint64, len(s.tasks))
 	for _, t := range s.tasks {
