@@ -14,8 +14,9 @@ export class Watch {
       }
     });
     context.on("requestfailed", (request) => {
-      // A navigation that another one replaces is aborted, and the page does not need it.
-      if (request.failure()?.errorText !== "net::ERR_ABORTED") {
+      // A navigation that another one replaces is aborted, and the page does not need it. A stream that breaks is opened
+      // again.
+      if (request.failure()?.errorText !== "net::ERR_ABORTED" && request.resourceType() !== "eventsource") {
         this.#found.push(`a request that failed: ${request.url()}: ${request.failure()?.errorText}`);
       }
     });
