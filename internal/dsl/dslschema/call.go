@@ -10,6 +10,7 @@ var calls = []struct{ name, arguments, about string }{
 	{"asyncapi", "asyncapiArguments", "The message to send, or the messages to wait for."},
 	{"a2a", "a2aArguments", "What to ask of the agent."},
 	{"mcp", "mcpArguments", "What to ask of the MCP server."},
+	{humanFunction, "humanArguments", "What to ask of a person."},
 }
 
 var (
@@ -31,7 +32,7 @@ func redirectOfCall() schema {
 }
 
 func callParts() schema {
-	return slices.Concat(httpParts(), asyncAPIParts(), mcpParts(), schema{
+	return slices.Concat(httpParts(), asyncAPIParts(), mcpParts(), humanParts(), schema{
 		{"grpcArguments", closed("A method of a gRPC service.", []string{"proto", "service", "method"},
 			property("proto", ref("resource", "The .proto file that describes the service.")),
 			property("service", ref("grpcService", "The service.")),

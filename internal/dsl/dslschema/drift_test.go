@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/human"
 )
 
 // stranger is a name that nothing is like, so that the decoder lists what it knows instead of a suggestion.
@@ -212,6 +213,10 @@ func (w *walker) task(at site, f form) {
 		if then["propertyNames"] == nil { // a call whose arguments are known
 			name := condition["properties"].(map[string]any)["call"].(map[string]any)["const"].(string)
 			with := then["properties"].(map[string]any)["with"].(map[string]any)
+			if name == humanFunction {
+				w.human("", with)
+				continue
+			}
 			w.walk(at.property("with", map[string]any{"call": name}), with, "")
 			if got := required(problemsOf(w.t, at.put(map[string]any{"call": name})), at.pointer); !slices.Equal(got, texts(then["required"])) {
 				w.t.Errorf("call: %s requires %v, the schema %v", name, got, then["required"])
@@ -251,6 +256,55 @@ func (w *walker) task(at site, f form) {
 			w.t.Errorf("the schema lacks %q of tasks", name)
 		}
 	}
+}
+
+// human compares the arguments of the function that asks a person with package human: the decoder does not know them.
+func (w *walker) human(pointer string, schema map[string]any) {
+	for _, f := range w.forms(schema, "") {
+		if f.name == "duration" {
+			continue
+		}
+		w.visited[f.name] = true
+		properties, _ := f.schema["properties"].(map[string]any)
+		if f.schema["additionalProperties"] == false {
+			w.objects++
+			known := humanKnows(pointer)
+			if pointer == "" { // answers by events are refused
+				known = slices.DeleteFunc(known, func(name string) bool { return name == "answer_by_event" })
+			}
+			if names := sorted(properties); !slices.Equal(known, names) {
+				w.t.Errorf("with%s: the contract knows %v, the schema %v", pointer, known, names)
+			}
+		}
+		for _, name := range sorted(properties) {
+			w.human(pointer+"/"+name, properties[name].(map[string]any))
+		}
+		if items, ok := f.schema["items"].(map[string]any); ok {
+			w.human(pointer+"/0", items)
+		}
+	}
+}
+
+// humanKnows are the properties that package human knows of the object at a pointer into its request.
+func humanKnows(pointer string) []string {
+	var v any = map[string]any{stranger: 1}
+	tokens := strings.Split(pointer, "/")
+	for _, token := range slices.Backward(tokens[1:]) {
+		if token == "0" {
+			v = []any{v}
+		} else {
+			v = map[string]any{token: v}
+		}
+	}
+	_, problems := human.Parse(v, nil)
+	for _, p := range problems {
+		if p.Pointer == pointer+"/"+stranger {
+			known := strings.Split(strings.TrimSuffix(strings.TrimPrefix(p.Hint, "It may have: "), "."), ", ")
+			slices.Sort(known)
+			return known
+		}
+	}
+	return nil
 }
 
 // samples are a value of each type, by its name in JSON Schema. None of them is allowed by accident.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/handbook"
+	"github.com/chargehand/chargehand/internal/human"
 )
 
 func compiled(t *testing.T) *jsonschema.Schema {
@@ -102,6 +104,26 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
+// asksBadly reports whether a definition has a human task that the compiler refuses. The decoder does not look at it.
+func asksBadly(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		if v["call"] == humanFunction {
+			if _, problems := human.Parse(v["with"], func(text string) bool { return strings.HasPrefix(text, "${") }); len(problems) > 0 {
+				return true
+			}
+		}
+		for _, child := range v {
+			if asksBadly(child) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, asksBadly)
+	}
+	return false
+}
+
 // TestAcceptedDefinitionsAreValid holds every definition that the decoder takes against the schema.
 func TestAcceptedDefinitionsAreValid(t *testing.T) {
 	schema := compiled(t)
@@ -109,6 +131,9 @@ func TestAcceptedDefinitionsAreValid(t *testing.T) {
 	accepted := 0
 	check := func(at string, text []byte) {
 		if _, problems := dsl.Parse(text); problems.HasErrors() {
+			return
+		}
+		if document, _ := dsl.Parse(text); asksBadly(document.Value()) {
 			return
 		}
 		accepted++
@@ -299,5 +324,21 @@ func TestEveryPropertyIsDescribed(t *testing.T) {
 	}
 	if count < 200 {
 		t.Errorf("only %d properties", count)
+	}
+}
+
+// TestHumanArguments: an editor marks what is wrong in what a person is asked, and takes expressions.
+func TestHumanArguments(t *testing.T) {
+	schema := compiled(t)
+	for with, valid := range map[string]bool{
+		"{title: x}": true, "{title: x, assignees: {users: ['${ .who }'], exclude: ['${ .by }']}, due: {hours: '${ .n }'}, priority: '${ .p }'}": true,
+		"{title: x, outcomes: [a, {name: b, title: B, style: danger}], remind: [PT1H], upload: {accept: [.pdf], max: 2, required: true}}": true,
+		"{}": false, "{titel: x}": false, "{title: x, assignees: {user: [a]}}": false, "{title: x, outcomes: [{title: B}]}": false,
+		"{title: x, outcomes: []}": false, "{title: x, priority: 101}": false, "{title: x, upload: {maximum: 1}}": false,
+	} {
+		text := "document: {dsl: '1.0.3', namespace: a, name: a, version: '1.0.0'}\ndo:\n  - ask: {call: 'human:1.0.0@default', with: " + with + "}\n"
+		if err := schema.Validate(valueOf(t, []byte(text))); (err == nil) != valid {
+			t.Errorf("%s: %v", with, err)
+		}
 	}
 }
