@@ -187,7 +187,7 @@ func (c *call) storeUpload(sent *sentTask, of string, from *multipart.Part) erro
 
 // uploadProblem says why a file was not stored; false: that is no matter of the file.
 func (c *call) uploadProblem(name string, err error) (text string, ok bool) {
-	word := ""
+	var word string
 	f := &taskForm{lang: c.language()}
 	shown, _ := asProblem(err)
 	switch shown.Code {
