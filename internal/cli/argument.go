@@ -195,6 +195,11 @@ var metavariables = map[string]string{
 	"user": "USER", "group": "GROUP", "workflow": "WORKFLOW", "email": "EMAIL", "account": "ACCOUNT",
 }
 
+// metavariablesOf are those of flags that mean something else in one command.
+var metavariablesOf = map[string]string{
+	"answer --file": "PATH", "test --run": "REGEX", "test --junit": "FILE", "test --coverage-out": "FILE", "test --coverage": "PERCENT",
+}
+
 // nameValues gives every flag of cmd a readable name for its value.
 func nameValues(cmd *cobra.Command) {
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
@@ -202,7 +207,10 @@ func nameValues(cmd *cobra.Command) {
 		if _, done := f.Value.(*named); done || kind == "bool" {
 			return
 		}
-		name := metavariables[f.Name]
+		name := metavariablesOf[cmd.Name()+" --"+f.Name]
+		if name == "" {
+			name = metavariables[f.Name]
+		}
 		many := strings.HasSuffix(kind, "Array") || strings.HasSuffix(kind, "Slice") || strings.HasSuffix(kind, "…")
 		switch {
 		case many && name == "DIR":

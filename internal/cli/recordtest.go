@@ -1,24 +1,17 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chargehand/chargehand/client"
 	"github.com/chargehand/chargehand/internal/testrecord"
+	"github.com/chargehand/chargehand/internal/testrun"
 	"github.com/chargehand/chargehand/internal/value"
 )
-
-// fixtures is the folder for the contents of recorded files.
-const fixtures = "fixtures"
 
 func (c *connection) executionsRecordTest() *cobra.Command {
 	var o testrecord.Options
@@ -36,7 +29,7 @@ func (c *connection) executionsRecordTest() *cobra.Command {
 		"it is written; standard error says if the test does not come to the same, and why. The test names its definition as\n" +
 		"NAME.yaml beside it. Values of secrets are never in it: others stand for them."
 	cmd.Flags().StringVar(&o.Name, "name", "", "name of the test (default: it names the execution)")
-	cmd.Flags().BoolVar(&withFiles, "with-files", false, "save the contents of files that came from outside below "+fixtures)
+	cmd.Flags().BoolVar(&withFiles, "with-files", false, "save the contents of files that came from outside in the folder "+fixtures+", under names that follow from their contents")
 	cmd.Flags().BoolVar(&o.Anonymise, "anonymise", false, "write person1@example.org and so on for e-mail addresses")
 	return cmd
 }
@@ -53,13 +46,14 @@ func (c *connection) recordTest(ctx context.Context, api *client.Client, e *clie
 	o.Source = []byte(version.Source)
 	o.Workflow = "./" + path.Base(g.WorkflowName) + ".yaml"
 	o.Schema = api.Address() + "/schemas/test.json"
-	contents := map[string][]byte{}
+	read := testrecord.NoFiles
 	if withFiles {
-		if o.Files, err = c.saveRecorded(ctx, api, g, contents); err != nil {
+		if o.Files, err = c.saveRecorded(ctx, api, g, o.Anonymise); err != nil {
 			return err
 		}
+		read = testrun.ReadFile
 	}
-	f, err := testrecord.Record(ctx, g, o, contents)
+	f, err := testrecord.Record(ctx, g, o, read)
 	if err != nil {
 		return err
 	}
@@ -99,37 +93,4 @@ func recordedValue(v value.Value, has bool) string {
 		text = text[:most] + "…"
 	}
 	return printable(text)
-}
-
-// saveRecorded saves the contents of recorded files. It returns their paths by their ids.
-func (c *connection) saveRecorded(ctx context.Context, api *client.Client, g *client.Recording, contents map[string][]byte) (map[string]string, error) {
-	paths := map[string]string{}
-	for i := range g.Outcomes {
-		for _, f := range g.Outcomes[i].Files {
-			if paths[f.ID] != "" {
-				continue
-			}
-			var content bytes.Buffer
-			if _, err := api.Download(ctx, f.ID, &content); err != nil {
-				return nil, fmt.Errorf("%s: %w", f.Filename, err)
-			}
-			name := path.Join(fixtures, fmt.Sprintf("%d-%s", len(paths)+1, safeName(f.Filename)))
-			paths[f.ID], contents[filepath.FromSlash(name)] = name, content.Bytes()
-			if err := os.MkdirAll(fixtures, 0o777); err != nil {
-				return nil, err
-			}
-			file, err := os.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-			if errors.Is(err, fs.ErrExist) {
-				return nil, usage("%s is there already; record the test in another folder, or remove it", name)
-			}
-			if err == nil {
-				_, err = file.Write(content.Bytes())
-				err = errors.Join(err, file.Close())
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	return paths, nil
 }

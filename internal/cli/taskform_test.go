@@ -267,3 +267,44 @@ func TestLeaving(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUploadFails: a file that cannot be stored is asked for again, and what was entered before is sent.
+func TestUploadFails(t *testing.T) {
+	var sent string
+	uploads := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/files"):
+			var body bytes.Buffer
+			_, _ = body.ReadFrom(r.Body)
+			sent = body.String()
+			fmt.Fprint(w, `{"id":"t-1","status":"answered"}`)
+		case uploads == 0:
+			uploads++
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, `{"status":503,"code":"unavailable","title":"The disk is full."}`)
+		default:
+			uploads++
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, `{"id":"0198c5f2-0000-7000-8000-000000000001"}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, shown := lines("5\n" + path + "\n\n" + path + "\n\n" + "why\n1\n")
+	f := newTestForm(t, outlineFrom(t, `{"type":"object","properties":{"n":{"type":"integer"}}}`), a)
+	f.task.Upload = &client.TaskUpload{Max: 2, Required: true}
+	f.api, f.err = client.New(server.URL, "k", client.WithoutRetries()), shown
+	if _, err := f.run(t.Context()); err != nil {
+		t.Fatal(err, shown)
+	}
+	if want := `{"outcome":"done","data":{"n":5},"comment":"why","files":["0198c5f2-0000-7000-8000-000000000001"]}`; sent != want || uploads != 2 {
+		t.Errorf("sent %s after %d uploads", sent, uploads)
+	}
+	if !strings.Contains(shown.String(), "The disk is full.") {
+		t.Errorf("it does not say why:\n%s", shown)
+	}
+}

@@ -312,7 +312,8 @@ func (f *taskForm) entry(ctx context.Context, key string) error {
 	return f.fill(ctx, key)
 }
 
-// askFiles asks for the files that the task wants back.
+// askFiles asks for the files that the task wants back, and again for as long as they cannot be stored: what was entered
+// before is kept, and Ctrl-C leaves.
 func (f *taskForm) askFiles(ctx context.Context, wrong string) error {
 	u := f.task.Upload
 	if u == nil || wrong == "" && len(f.answer.Files) > 0 {
@@ -331,11 +332,21 @@ func (f *taskForm) askFiles(ctx context.Context, wrong string) error {
 			return missingFile(paths)
 		},
 	}
-	if err := f.asker.ask(ctx, "", []*question{q}); err != nil {
-		return err
+	for {
+		if err := f.asker.ask(ctx, "", []*question{q}); err != nil {
+			return err
+		}
+		given := client.HumanTaskAnswer{}
+		err := uploadAnswerFiles(ctx, f.api, pathsOf(q.text), &given)
+		switch {
+		case err == nil:
+			f.answer.Files = given.Files
+			return nil
+		case ctx.Err() != nil:
+			return errLeft
+		}
+		q.wrong = printableLines(err.Error())
 	}
-	f.answer.Files = nil
-	return uploadAnswerFiles(ctx, f.api, pathsOf(q.text), &f.answer)
 }
 
 // pathsOf are the lines of a text that have something in them.

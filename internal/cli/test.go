@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,7 @@ func newTest(con console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.filter, "run", "", "only the tests whose FILE: NAME matches this regular expression")
-	f.BoolVar(&c.watch, "watch", false, "run again what depends on a file that changes, until Ctrl-C")
+	f.BoolVar(&c.watch, "watch", false, "run again what depends on a file that changes, until Ctrl-C; reports for other programs are of one run, and not for it")
 	f.BoolVar(&c.config.Update, "update", false, "write snapshots as they are now, and remove those of no test")
 	f.StringVar(&c.coverage, "coverage", "", "show what was not run; with a number, fail below that many percent of tasks and branches")
 	f.Lookup("coverage").NoOptDefVal = "0"
@@ -77,7 +78,9 @@ func (c *testCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.watch {
-		return c.watchFiles(cmd.Context())
+		ticks := time.NewTicker(watchEvery)
+		defer ticks.Stop()
+		return c.watchFiles(cmd.Context(), ticks.C)
 	}
 	report, err := c.once(cmd.Context(), nil)
 	if err != nil {
@@ -102,6 +105,14 @@ func (c *testCommand) check(cmd *cobra.Command) (err error) {
 	for _, kind := range c.real {
 		if !slices.Contains(app.RealKinds, kind) {
 			return usage("--real: %q is not one of %s", kind, strings.Join(app.RealKinds, ", "))
+		}
+	}
+	if c.watch {
+		if err := c.reports.refuseWatch(); err != nil {
+			return err
+		}
+		if c.percent > 0 {
+			return usage("--coverage=%s and --watch: only a run that ends can fail; --coverage alone shows what was not run", c.coverage)
 		}
 	}
 	if c.config.Jobs < 0 {
@@ -145,8 +156,10 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 	if err := writeSnapshots(report); err != nil {
 		return nil, err
 	}
-	if err := c.reports.write(c.console, c.output, report); err != nil {
-		return nil, err
+	if !c.watch {
+		if err := c.reports.write(c.console, c.output, report); err != nil {
+			return nil, err
+		}
 	}
 	if c.output == formatJSON {
 		return report, printJSON(c.out, reportView(report))

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/testrun"
 )
@@ -51,5 +54,78 @@ func TestFailuresArePrintable(t *testing.T) {
 	}
 	if got := out.String(); !strings.Contains(got, "expect.output.") || strings.Contains(got, "\x1b") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// watched runs tests of a folder with --watch. look lets it look at the files once more, and returns what it wrote.
+func watched(t *testing.T, folder string) (look func() (out, err string)) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	c := &testCommand{console: console{out: &out, err: &problems}, watch: true, output: formatTable, paths: []string{folder}}
+	ctx, cancel := context.WithCancel(t.Context())
+	next, looked := make(chan time.Time), make(chan error, 1)
+	go func() { looked <- c.watchFiles(ctx, next) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-looked; err != nil {
+			t.Error(err)
+		}
+	})
+	return func() (string, string) {
+		next <- time.Time{} // taken when the look before has ended
+		next <- time.Time{}
+		a, b := out.String(), problems.String()
+		return a, b
+	}
+}
+
+// --watch runs what depends on a file that has changed, and makes a complaint that lasts once.
+func TestWatch(t *testing.T) {
+	folder := t.TempDir()
+	save := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := watched(t, folder)
+	for range 3 {
+		look()
+	}
+	if _, err := look(); strings.Count(err, "there are no tests") != 1 {
+		t.Errorf("without tests it says %q", err)
+	}
+	save("a.yaml", "document: {dsl: '1.0.3', namespace: test, name: a, version: '1.0.0'}\ndo: [{greet: {set: {x: 1}}}]\n")
+	save("a.test.yaml", "tests: [{name: greets, expect: {output: {x: 1}}}]\n")
+	save("b.test.yaml", "workflow: ./a.yaml\ntests: [{name: other, expext: {}}]\n")
+	first, _ := look()
+	if strings.Count(first, "✓ greets") != 1 || strings.Count(first, `Did you mean "expect"?`) != 1 {
+		t.Errorf("first it says %q", first)
+	}
+	if again, _ := look(); again != first {
+		t.Errorf("without a change it runs again: %q", again[len(first):])
+	}
+	save("b.test.yaml", "workflow: ./a.yaml\ntests: [{name: other, expect: {output: {x: 2}}}]\n")
+	changed, _ := look()
+	if rest := changed[len(first):]; strings.Contains(rest, "greets") || !strings.Contains(rest, "✗ other") {
+		t.Errorf("after a change of one file it says %q", rest)
+	}
+	save("a.yaml", "document: {dsl: '1.0.3', namespace: test, name: a, version: '1.0.0'}\ndo: [{greet: {set: {x: 22}}}]\n")
+	both, _ := look()
+	if rest := both[len(changed):]; strings.Count(rest, "✗ greets") != 1 || strings.Count(rest, "✗ other") != 1 {
+		t.Errorf("after a change of the definition it says %q", rest)
+	}
+}
+
+// Reports are of one run of all tests.
+func TestWatchRefusesReports(t *testing.T) {
+	for _, flag := range []string{"--junit=x.xml", "--coverage-out=x.info", "--github", "--coverage=80"} {
+		cmd := newTest(console{strings.NewReader(""), io.Discard, io.Discard})
+		cmd.SetArgs([]string{"--watch", flag})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		name, _, _ := strings.Cut(flag, "=")
+		if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "--watch") {
+			t.Errorf("%s: %v", flag, err)
+		}
 	}
 }

@@ -27,6 +27,20 @@ func (r *testReports) flags(f *pflag.FlagSet) {
 	r.asked = f.Lookup("github")
 }
 
+// refuseWatch refuses reports of a run that does not end: each change would replace the report of all tests with one of
+// those that it concerns.
+func (r *testReports) refuseWatch() error {
+	for _, given := range []struct {
+		flag string
+		set  bool
+	}{{"--junit", r.junit != ""}, {"--coverage-out", r.coverage != ""}, {"--github", r.github}} {
+		if given.set {
+			return usage("%s and --watch: a report is of one run of all tests; leave one of them out", given.flag)
+		}
+	}
+	return nil
+}
+
 // write writes what was asked for. Annotations go where the results do not.
 func (r *testReports) write(con console, output string, report *testrun.Report) error {
 	if r.junit != "" {

@@ -20,14 +20,21 @@ type stamp struct {
 	size    int64
 }
 
-// watchFiles runs the tests, and then again those that depend on a file that has changed, until ctx ends.
-func (c *testCommand) watchFiles(ctx context.Context) error {
+// watchFiles runs the tests, and then again those that depend on a file that has changed, until ctx ends. It looks at
+// the files whenever it receives from next.
+func (c *testCommand) watchFiles(ctx context.Context, next <-chan time.Time) error {
 	seen := map[string]map[string]stamp{} // by test file: what it read
+	said := ""                            // the newest complaint: one that lasts is made once
 	for {
 		files, err := testrun.Find(c.paths)
+		complaint := ""
 		if err != nil {
-			fmt.Fprintln(c.err, "chargehand: "+err.Error())
+			complaint = "chargehand: " + err.Error()
 		}
+		if complaint != said && complaint != "" {
+			fmt.Fprintln(c.err, complaint)
+		}
+		said = complaint
 		for file := range seen {
 			if !slices.Contains(files, file) {
 				delete(seen, file)
@@ -47,7 +54,7 @@ func (c *testCommand) watchFiles(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(watchEvery):
+		case <-next:
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package human
 
 import (
+	"path"
+	"slices"
+	"strings"
+
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -65,6 +69,21 @@ type Upload struct {
 	Accept   []string `json:"accept,omitempty"` // media types, such as image/*, or endings, such as .pdf; none: any
 	Max      int      `json:"max"`              // how many
 	Required bool     `json:"required"`
+}
+
+// Accepts reports whether a file may be given back, by its name and its media type. An ending and a pattern of media
+// types that cannot be understood accept nothing.
+func (u *Upload) Accepts(name, mediaType string) bool {
+	media, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
+	media = strings.TrimSpace(media)
+	return len(u.Accept) == 0 || slices.ContainsFunc(u.Accept, func(a string) bool {
+		a = strings.ToLower(strings.TrimSpace(a))
+		if strings.HasPrefix(a, ".") {
+			return strings.ToLower(path.Ext(name)) == a
+		}
+		matched, err := path.Match(a, media)
+		return err == nil && matched
+	})
 }
 
 // Outcome finds an outcome by its name.

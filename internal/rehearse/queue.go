@@ -14,6 +14,7 @@ type happening struct {
 	command   machine.CommandID
 	event     machine.Event
 	do        func(*Rehearsal) // instead of an event
+	taken     func()           // called before the event is given
 	gone      bool             // it was withdrawn
 }
 

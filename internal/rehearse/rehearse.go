@@ -41,6 +41,7 @@ type Answer struct {
 	Document string        // digest of the API document (T69)
 	Messages []value.Value // what a stream hands over before
 	Events   []value.Value // envelopes that are stored when it is asked for
+	Taken    func()        // of a person: called when the task is answered, which a timeout may prevent
 }
 
 // Config says what is run.

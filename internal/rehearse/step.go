@@ -36,6 +36,9 @@ func (r *Rehearsal) step() bool {
 	if next.event.Kind == machine.EventReceived {
 		e.delivered[next.command] = next.event.Number
 	}
+	if next.taken != nil {
+		next.taken()
+	}
 	if next.event.Kind != 0 { // else only the clock had to move
 		r.apply(e, next.event)
 	}
@@ -207,6 +210,7 @@ func (r *Rehearsal) openTask(e *Execution, c machine.Command) {
 	e.answers[c.ID] = &a
 	if !a.Hangs {
 		r.schedule(e, c.ID, a.AfterMs, machine.Event{Kind: machine.TaskAnswered, Output: a.Output, Files: a.Files})
+		e.waiting[c.ID].taken = a.Taken
 	}
 }
 

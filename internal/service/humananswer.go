@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -306,24 +305,10 @@ func (s *Service) answerFile(r *store.Reader, p *Principal, upload *human.Upload
 	if row, err = r.FileByID(p.AccountNo, p.Environment, id); err != nil {
 		return row, "", err
 	}
-	if !accepts(upload.Accept, &row) {
+	if !upload.Accepts(row.Name, row.MediaType) {
 		return row, "The file " + row.Name + " is none of: " + strings.Join(upload.Accept, ", ") + ".", nil
 	}
 	return row, "", nil
-}
-
-// accepts reports whether a file has one of some media types or endings.
-func accepts(accept []string, f *store.File) bool {
-	media, _, _ := strings.Cut(strings.ToLower(f.MediaType), ";")
-	media = strings.TrimSpace(media)
-	return len(accept) == 0 || slices.ContainsFunc(accept, func(a string) bool {
-		a = strings.ToLower(strings.TrimSpace(a))
-		if strings.HasPrefix(a, ".") {
-			return strings.ToLower(path.Ext(f.Name)) == a
-		}
-		matched, err := path.Match(a, media)
-		return err == nil && matched
-	})
 }
 
 // fileReference is a file as an object in the data (docs/language/files.md).

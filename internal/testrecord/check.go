@@ -33,15 +33,20 @@ func Compile(source []byte) *plan.Plan {
 	return plan.Check(doc, nil, plan.Options{Run: plan.AnyRun()}).Plan
 }
 
-// Record writes the test file of a recording and runs it. contents are those of the files in o.Files, by their paths.
+// NoFiles reads no file: it is for recordings without contents of files.
+func NoFiles(path string) ([]byte, error) {
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
+
+// Record writes the test file of a recording and runs it. read reads the files in o.Files, by their paths, one at a time.
 // What persons have answered is written by the rules of forms if the test passes so, else as it came.
-func Record(ctx context.Context, g *client.Recording, o Options, contents map[string][]byte) (*File, error) {
+func Record(ctx context.Context, g *client.Recording, o Options, read func(path string) ([]byte, error)) (*File, error) {
 	p := Compile(o.Source)
 	o.ElapsedMs, o.Answers = -1, true
-	f, err := write(ctx, g, p, o, contents)
+	f, err := write(ctx, g, p, o, read)
 	if err == nil && f.Test != nil && !f.Passed() {
 		o.Answers = false
-		if f, err = write(ctx, g, p, o, contents); err == nil && !f.Passed() {
+		if f, err = write(ctx, g, p, o, read); err == nil && !f.Passed() {
 			return f, nil
 		}
 	}
@@ -49,19 +54,19 @@ func Record(ctx context.Context, g *client.Recording, o Options, contents map[st
 		return f, err
 	}
 	o.ElapsedMs = f.Test.ElapsedMs
-	return write(ctx, g, p, o, contents)
+	return write(ctx, g, p, o, read)
 }
 
-func write(ctx context.Context, g *client.Recording, p *plan.Plan, o Options, contents map[string][]byte) (*File, error) {
+func write(ctx context.Context, g *client.Recording, p *plan.Plan, o Options, read func(path string) ([]byte, error)) (*File, error) {
 	text, err := Write(g, p, o)
 	if err != nil {
 		return nil, err
 	}
-	return Run(ctx, text, o.Workflow, o.Source, contents)
+	return Run(ctx, text, o.Workflow, o.Source, read)
 }
 
-// Run runs a test file over a definition. Nothing else is read than contents.
-func Run(ctx context.Context, text []byte, workflow string, source []byte, contents map[string][]byte) (*File, error) {
+// Run runs a test file over a definition. Every other file, but for that of snapshots, comes from read.
+func Run(ctx context.Context, text []byte, workflow string, source []byte, read func(path string) ([]byte, error)) (*File, error) {
 	const name = "recorded" + testrun.Suffix
 	report, err := testrun.New(testrun.Config{Jobs: 1, ReadFile: func(path string) ([]byte, error) {
 		switch clean := filepath.Clean(path); clean {
@@ -69,12 +74,11 @@ func Run(ctx context.Context, text []byte, workflow string, source []byte, conte
 			return text, nil
 		case filepath.Clean(workflow):
 			return source, nil
+		case "recorded.snap.yaml":
+			return NoFiles(path)
 		default:
-			if content, ok := contents[clean]; ok {
-				return content, nil
-			}
+			return read(clean)
 		}
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}}).Run(ctx, []string{name})
 	if err != nil {
 		return nil, err

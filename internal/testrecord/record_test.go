@@ -54,7 +54,7 @@ func TestRecord(t *testing.T) {
 	o := testrecord.Options{Schema: "https://example.org/test.json", Workflow: "./order.yaml", Source: []byte(definition)}
 	for _, anonymise := range []bool{false, true} {
 		o.Anonymise = anonymise
-		f, err := testrecord.Record(t.Context(), recorded(t), o, nil)
+		f, err := testrecord.Record(t.Context(), recorded(t), o, testrecord.NoFiles)
 		if err != nil || !f.Passed() {
 			t.Fatalf("%+v, %v: %+v\n%s", f.Problems, err, f.Test, f.Text)
 		}
@@ -82,7 +82,7 @@ func TestAnswersAsTheyCame(t *testing.T) {
 	source := strings.ReplaceAll(definition, "'{outcome, n: $input.n}'", "'{n: $input.n, by: .by.via.id}'")
 	source = strings.ReplaceAll(source, "'{n: .[0].n, mail: .[0].mail}'", "'$input'")
 	g.Output = json.RawMessage(`{"n":5,"by":"x"}`)
-	f, err := testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte(source)}, nil)
+	f, err := testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte(source)}, testrecord.NoFiles)
 	if err != nil || !f.Passed() || strings.Contains(string(f.Text), "answers:") {
 		t.Errorf("%v %+v\n%s", err, f.Test, f.Text)
 	}
@@ -92,12 +92,12 @@ func TestAnswersAsTheyCame(t *testing.T) {
 func TestRecordDiffers(t *testing.T) {
 	g := recorded(t)
 	g.Output = json.RawMessage(`{"n":8}`)
-	f, err := testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte(definition)}, nil)
+	f, err := testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte(definition)}, testrecord.NoFiles)
 	if err != nil || f.Passed() || f.Test == nil || len(f.Test.Failures) == 0 || !strings.HasPrefix(f.Test.Failures[0].Expectation, "expect.output") {
 		t.Errorf("%v %+v", err, f.Test)
 	}
 	// Without the definition's resources it cannot be run, and is written nevertheless.
-	f, err = testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte("no: definition")}, nil)
+	f, err = testrecord.Record(t.Context(), g, testrecord.Options{Workflow: "order.yaml", Source: []byte("no: definition")}, testrecord.NoFiles)
 	if err != nil || f.Test != nil || len(f.Problems) == 0 || !strings.Contains(string(f.Text), "/do/1/ask") {
 		t.Errorf("%v %+v\n%s", err, f.Test, f.Text)
 	}

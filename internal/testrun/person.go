@@ -3,7 +3,6 @@ package testrun
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +78,7 @@ func (p *play) person(e *rehearse.Execution, c machine.Command) (rehearse.Answer
 		said.Files = append(said.Files, f.Reference())
 	}
 	answer.Output, answer.Files = said.Output(), files
-	p.observe.outcome(p.units[e.Identity.Execution], c.Reference, outcome)
+	answer.Taken = func() { p.observe.outcome(p.units[e.Identity.Execution], c.Reference, outcome) }
 	return answer, nil
 }
 
@@ -201,16 +200,7 @@ func uploads(request *human.Request, files []machine.File) string {
 		return "the task asks for a file."
 	}
 	for _, f := range files {
-		media, _, _ := strings.Cut(strings.ToLower(f.MediaType), ";")
-		accepted := len(u.Accept) == 0 || slices.ContainsFunc(u.Accept, func(a string) bool {
-			a = strings.ToLower(strings.TrimSpace(a))
-			if strings.HasPrefix(a, ".") {
-				return strings.ToLower(path.Ext(f.Name)) == a
-			}
-			matched, err := path.Match(a, strings.TrimSpace(media))
-			return err == nil && matched
-		})
-		if !accepted {
+		if !u.Accepts(f.Name, f.MediaType) {
 			return fmt.Sprintf("the file %s is none of: %s.", f.Name, strings.Join(u.Accept, ", "))
 		}
 	}

@@ -2,7 +2,9 @@ package testrun
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"strings"
 
@@ -36,8 +38,12 @@ func snapshotPath(path string) string {
 func (s *suite) readSnapshots() {
 	s.snapshots = &snapshots{path: snapshotPath(s.path), kept: map[string]any{}, written: map[string]any{}, used: map[string]bool{}}
 	data, err := s.runner.ReadFile(s.snapshots.path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return // there is none yet
+	case err != nil: // a new file would replace what is there
+		s.wrong(s.snapshots.path, 1, 1, "file_unreadable", "The snapshots cannot be read: "+reason(err)+".")
+		return
 	}
 	doc, problems := dsl.ReadText(data)
 	s.report(s.snapshots.path, problems)

@@ -26,6 +26,9 @@ type Config struct {
 	// Real runs activities for mocks that say `real`. An error says why it must not.
 	Real func(c activity.Call) (activity.Runner, error)
 
+	// StreamTime bounds a stream that runs for real; 0: DefaultStreamTime.
+	StreamTime time.Duration
+
 	Version string         // $runtime.version
 	Filter  *regexp.Regexp // only tests whose "file: name" matches; nil: all
 	Jobs    int            // tests at a time; 0: as many as there are processors
@@ -50,6 +53,9 @@ type Runner struct {
 func New(c Config) *Runner {
 	if c.ReadFile == nil {
 		c.ReadFile = ReadFile
+	}
+	if c.StreamTime <= 0 {
+		c.StreamTime = DefaultStreamTime
 	}
 	if c.Jobs <= 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)

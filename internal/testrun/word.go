@@ -22,6 +22,14 @@ func listed(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
+// counted is a number with its word: 1 message, 2 messages.
+func counted(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
+
 // Span writes a length of virtual time for people: 2d 3h, 90s is 1m 30s, 0s.
 func Span(ms int64) string {
 	if ms < 0 {
