@@ -182,18 +182,24 @@ func effective(t *plan.Task) *plan.Task {
 	return t
 }
 
-// what says in a few words what a task does: `http post https://…`.
-func what(t *plan.Task) string {
+// described says with an article what a task is: `an http call`, `a set task`.
+func described(t *plan.Task) string {
 	t = effective(t)
 	switch {
 	case t.Human != nil:
-		return "human task"
+		return "a human task"
 	case t.Child != nil:
-		return "workflow " + t.Child.Namespace + "/" + t.Child.Name
-	case t.Activity != nil:
-		return t.Activity.Kind
+		return "a start of the workflow " + t.Child.Namespace + "/" + t.Child.Name
+	case t.Activity == nil:
+		return article(t.Kind.String()) + " task"
 	}
-	return t.Kind.String()
+	switch t.Activity.Kind {
+	case "shell", "container":
+		return article(t.Activity.Kind) + " process"
+	case "script":
+		return "a script"
+	}
+	return article(t.Activity.Kind) + " call"
 }
 
 // kinds are the kinds of mocks that a task can have; nil: it runs as it is.

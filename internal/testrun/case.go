@@ -125,7 +125,7 @@ func (t *testCase) link() (problems []Problem) {
 	for _, h := range e.Human {
 		name(h.Task)
 		if found := t.named[h.Task.Text]; found != nil && effective(found.task).Human == nil {
-			wrong(h.Task.At, "no_human_task", "The task %q is no human task: it is %s.", h.Task.Text, article(what(found.task)))
+			wrong(h.Task.At, "no_human_task", "The task %q is no human task: it is %s.", h.Task.Text, described(found.task))
 		}
 	}
 	declared := t.suite.root.plan.Secrets()
@@ -154,7 +154,7 @@ func (t *testCase) fits(m *testfile.Mock, found *target, wrong func(testfile.Pos
 	allowed := kinds(found.task)
 	if allowed == nil {
 		wrong(m.At, "nothing_to_mock", "The task %q is %s, which a test runs as it is. Only calls, processes, human tasks and workflows have mocks.",
-			m.Address, article(what(found.task)))
+			m.Address, described(found.task))
 		return
 	}
 	for _, e := range m.Entries {
@@ -166,6 +166,6 @@ func (t *testCase) fits(m *testfile.Mock, found *target, wrong func(testfile.Pos
 			names[i] = string(kind)
 		}
 		wrong(e.At, "mock_does_not_fit", "The task %q is %s, which cannot have %q. It can have %s.",
-			m.Address, article(what(found.task)), e.Kind, listed(names))
+			m.Address, described(found.task), e.Kind, listed(names))
 	}
 }

@@ -173,8 +173,8 @@ tests:
 flow.test.yaml:4:15 The workflow declares no secret "token". Declare it in use.secrets, or leave it out.
 flow.test.yaml:6:7 There is no task "fetsch" in the workflow. Did you mean "fetch"?
 flow.test.yaml:7:7 2 tasks are named "ask". Write a/ask or b/ask.
-flow.test.yaml:8:7 The task "b/ask" is a shell, which cannot have "response". It can have returns, raises, hangs, real or process.
-flow.test.yaml:9:7 The task "last" is a set, which a test runs as it is. Only calls, processes, human tasks and workflows have mocks.
+flow.test.yaml:8:7 The task "b/ask" is a shell process, which cannot have "response". It can have returns, raises, hangs, real or process.
+flow.test.yaml:9:7 The task "last" is a set task, which a test runs as it is. Only calls, processes, human tasks and workflows have mocks.
 flow.test.yaml:10:14 There is no task "nowhere" in the workflow.
 flow.test.yaml:11:22 There is no task "/do/7/x" in the workflow. Did you mean "/do/1/a"?
 flow.test.yaml:11:40 There is no task "c/ask" in the workflow. Did you mean "a/ask"?
