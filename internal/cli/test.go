@@ -27,6 +27,7 @@ type testCommand struct {
 	coverage string
 	percent  float64 // that the coverage must have
 	order    string
+	mocks    string
 	output   string
 	watch    bool
 	real     []string
@@ -63,6 +64,7 @@ func newTest(con console) *cobra.Command {
 	f.Lookup("coverage").NoOptDefVal = "0"
 	f.BoolVar(&c.config.Crash, "crash", false, "run each test again, restored before every event: the same must come out")
 	choiceVar(f, &c.order, "order", "first", "what comes first of what happens at the same time", "first", "last")
+	choiceVar(f, &c.mocks, "mocks", "given", "what answers tasks: the mocks given, or else an example of what a task declares", "given", "example")
 	f.BoolVar(&c.config.Strict, "strict", false, "mocks and steps that are not used are errors")
 	f.StringSliceVar(&c.real, "real", nil, "what mocks with real may do: "+strings.Join(app.RealKinds, ", "))
 	f.StringVar(&c.root, "resource-root", "", "folder below which external resources are read, as of serve")
@@ -119,6 +121,7 @@ func (c *testCommand) check(cmd *cobra.Command) (err error) {
 		return usage("--jobs: must be at least 1")
 	}
 	c.config.Last = c.order == "last"
+	c.config.Examples = c.mocks == "example"
 	c.config.CI = isTrue(os.Getenv("CI"))
 	if len(c.paths) == 0 {
 		c.paths = []string{"."}

@@ -46,7 +46,9 @@ func (p *play) activity(e *rehearse.Execution, c machine.Command) (rehearse.Answ
 		if line, ok := logLine(c); ok {
 			return rehearse.Answer{Output: line}, nil
 		}
-		return rehearse.Answer{}, p.missing(a)
+		if entry, err = p.exampleOr(a); err != nil {
+			return rehearse.Answer{}, err
+		}
 	}
 	answer := p.answer(entry, a)
 	var result activity.Result
@@ -115,7 +117,9 @@ func (p *play) child(e *rehearse.Execution, c machine.Command) (*plan.Plan, rehe
 			p.begin(c.Child.ID, reference, u)
 			return u.plan, rehearse.Answer{}, nil
 		}
-		return nil, rehearse.Answer{}, p.missing(a)
+		if entry, err = p.exampleOr(a); err != nil {
+			return nil, rehearse.Answer{}, err
+		}
 	}
 	answer := p.answer(entry, a)
 	switch entry.Kind {

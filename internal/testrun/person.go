@@ -33,7 +33,9 @@ func (p *play) person(e *rehearse.Execution, c machine.Command) (rehearse.Answer
 		return rehearse.Answer{}, err
 	}
 	if entry == nil {
-		return rehearse.Answer{}, p.missing(a)
+		if entry, err = p.exampleOr(a); err != nil {
+			return rehearse.Answer{}, err
+		}
 	}
 	answer := p.answer(entry, a)
 	switch entry.Kind {

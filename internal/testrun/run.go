@@ -31,7 +31,8 @@ type play struct {
 	events   int  // that steps have made
 	planned  bool // the steps with a time are in the queue
 	fired    []bool
-	stopped  bool // the test ends while the execution waits
+	stopped  bool      // the test ends while the execution waits
+	examples []*target // that have answered without a mock
 }
 
 // call is a call with the task that made it.
@@ -255,6 +256,10 @@ func (t *testCase) unused(o *outcome) {
 			return
 		}
 		t.result.Warnings = append(t.result.Warnings, Problem{File: t.suite.path, Line: at.Line, Column: at.Column, Code: CodeUnused, Detail: detail})
+	}
+	for _, target := range o.examples {
+		t.result.Warnings = append(t.result.Warnings, Problem{File: t.suite.path, Line: t.file.At.Line, Column: t.file.At.Column, Code: CodeExample,
+			Detail: fmt.Sprintf("The task %q has no mock: an example of what it declares has answered it.", target.address)})
 	}
 	for _, reference := range slices.Sorted(maps.Keys(t.mocks)) {
 		m := t.mocks[reference]

@@ -8,16 +8,22 @@ import (
 	"github.com/chargehand/chargehand/internal/human"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/rehearse"
+	"github.com/chargehand/chargehand/internal/testfile"
 )
 
-// missing is the error of a command without a mock, with one to paste.
-func (p *play) missing(a asking) *Error {
-	address := p.addressOf(a.reference)
-	return &Error{
-		Code: CodeMissingMock, At: p.file.At,
-		Detail: fmt.Sprintf("There is no mock for %q (%s, %s), which is started at %s.", address, a.reference, a.what, Span(a.nowMs-p.startMs)),
-		Stub:   "mocks:\n  " + quoted(address) + ": " + p.stub(a),
+// exampleOr is an example of what a task without a mock answers, where the run has examples, or the error that it lacks a
+// mock, with one to paste.
+func (p *play) exampleOr(a asking) (*testfile.Entry, error) {
+	entry, why := p.example(a)
+	if entry != nil {
+		return entry, nil
 	}
+	address := p.addressOf(a.reference)
+	detail := fmt.Sprintf("There is no mock for %q (%s, %s), which is started at %s.", address, a.reference, a.what, Span(a.nowMs-p.startMs))
+	if why != "" {
+		detail += " There is no example of it: " + why + "."
+	}
+	return nil, &Error{Code: CodeMissingMock, At: p.file.At, Detail: detail, Stub: "mocks:\n  " + quoted(address) + ": " + p.stub(a)}
 }
 
 // stub is a first answer for a task.

@@ -35,9 +35,12 @@ type Config struct {
 	Last    bool           // what happens at the same time, happens in the reverse order
 	Crash   bool           // each test runs again, restored before every event: the result must be the same
 	Strict  bool           // unused mocks and steps are errors in all tests
-	Update  bool           // snapshots are written as they are
-	CI      bool           // `only` and missing snapshots are failures
-	Partial bool           // tests that have not ended with the context are Broken, and the others are reported
+	// Examples answers tasks without a mock by an example of what they declare: the answers of OpenAPI documents, the
+	// forms of human tasks, the schemas of outputs. A warning of the test says so.
+	Examples bool
+	Update   bool // snapshots are written as they are
+	CI       bool // `only` and missing snapshots are failures
+	Partial  bool // tests that have not ended with the context are Broken, and the others are reported
 }
 
 // Runner runs tests. It keeps compiled definitions, so it is for one state of the files. Its methods are not for

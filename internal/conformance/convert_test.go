@@ -1,0 +1,424 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chargehand/chargehand/internal/value"
+)
+
+// conversion is a scenario as a test file of `chargehand test`: what it deploys becomes definitions, what it does becomes
+// steps of the script, and what it looks at becomes expectations. The answers of servers are put into mocks later
+// (recordMocks).
+type conversion struct {
+	definitions []string // the last one is tested
+	test        map[string]any
+	expect      map[string]any
+	mocks       map[string]any
+	secrets     map[string]any
+	script      []any
+	answers     []titled // of people, by the titles of their tasks
+	verdicts    []titled // what became of human tasks
+	refused     bool     // the definition must not be accepted
+	places      []place  // where, and why
+	says        []string // what a refusal says
+	started     bool
+	ended       bool
+}
+
+// titled is something about a human task.
+type titled struct {
+	title string
+	value any
+}
+
+// place is a problem of a definition.
+type place struct{ code, pointer string }
+
+// unconvertible is why a scenario is no test: what it looks at, a test does not have.
+type unconvertible string
+
+func (u unconvertible) Error() string { return string(u) }
+
+// The reasons.
+const (
+	needsPeer     = unconvertible("it calls a server of another kind than HTTP, a container engine or an authorization server")
+	needsSchedule = unconvertible("it is about executions that start by themselves")
+	needsServer   = unconvertible("it looks at what a server keeps or shows beside the execution")
+	needsMoment   = unconvertible("it acts at a moment that only a running execution has")
+	needsEdge     = unconvertible("no expectation says which task is the first or the last of all")
+)
+
+// peerHosts are those that are more than a server that answers requests.
+var peerHosts = []string{"mcp.example.com", "agent.example.com", "ws.example.com", "tokens.example.com", "grpc.example.com"}
+
+// convert makes a test of a scenario. An error that is unconvertible says why there is none.
+func convert(f *feature) (*conversion, error) {
+	c := &conversion{test: map[string]any{"name": f.name}, expect: map[string]any{}, mocks: map[string]any{}, secrets: map[string]any{}}
+	if f.settings() != (settings{}) {
+		return nil, needsServer
+	}
+	if f.has("@binary") {
+		return nil, needsPeer
+	}
+	for _, host := range peerHosts {
+		if f.mentions(host) {
+			return nil, needsPeer
+		}
+	}
+	for i := range f.steps {
+		if err := c.step(&f.steps[i]); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.definitions) == 0 {
+		return nil, needsServer
+	}
+	return c, c.finish()
+}
+
+// conversions are the steps that can be converted, and what they become.
+var conversions = []struct {
+	text *regexp.Regexp
+	do   func(c *conversion, a []string) error
+}{
+	{step(`(?:a|another) workflow with definition:`), func(c *conversion, a []string) error { return c.define(a[0]) }},
+	{step(`(?:given )?the workflow input is:`), func(c *conversion, a []string) error { return c.decode(a[0], c.test, "input") }},
+	{step(`the secret '([^']+)' is:`), func(c *conversion, a []string) error { return c.decode(a[1], c.secrets, a[0]) }},
+	{step(`the workflow is executed(?: without input)?`), func(c *conversion, _ []string) error { return c.start(true) }},
+	{step(`the workflow is started`), func(c *conversion, _ []string) error { return c.start(false) }},
+	{step(`the workflow is waiting|the clock has moved on|the execution needs a person`), func(c *conversion, _ []string) error { return nil }},
+	{step(`the workflow has ended`), func(c *conversion, _ []string) error { c.ended = true; return nil }},
+	{step(`the event is published:`), (*conversion).publish},
+	{step(`the execution is cancelled`), func(c *conversion, _ []string) error { return c.at("cancel", true) }},
+	{step(`the execution is suspended`), func(c *conversion, _ []string) error { return c.at("suspend", true) }},
+	{step(`the execution is resumed`), func(c *conversion, _ []string) error { return c.at("resume", true) }},
+	{step(`the human task '([^']+)' is answered:`), func(c *conversion, a []string) error {
+		v, err := decode(a[1])
+		c.answers = append(c.answers, titled{a[0], map[string]any{"answers": v}})
+		return err
+	}},
+	{step(`the human task '([^']+)' should be answered`), func(c *conversion, a []string) error {
+		c.verdicts = append(c.verdicts, titled{a[0], "completed"})
+		return nil
+	}},
+	{step(`the human task '([^']+)' should be withdrawn by '(lost_branch|cancelled)'`), func(c *conversion, a []string) error {
+		c.verdicts = append(c.verdicts, titled{a[0], "cancelled"})
+		return nil
+	}},
+	{step(`the human task '([^']+)' should be withdrawn by 'timeout'`), func(c *conversion, a []string) error {
+		c.verdicts = append(c.verdicts, titled{a[0], "faulted"})
+		return nil
+	}},
+	{step(`the workflow should (complete|fault|cancel)`), func(c *conversion, a []string) error { return c.phase(phases[a[0]]) }},
+	{step(`the workflow should complete with output:`), func(c *conversion, a []string) error {
+		c.expect["phase"] = "completed"
+		return c.decode(a[0], c.expect, "output_equals")
+	}},
+	{step(`the workflow should fault with error:`), func(c *conversion, a []string) error { return c.fault(a[0], true) }},
+	{step(`the workflow should fault with an error like:`), func(c *conversion, a []string) error { return c.fault(a[0], false) }},
+	{step(`the workflow output should have properties (.+)`), func(c *conversion, a []string) error {
+		for _, match := range quoted.FindAllStringSubmatch(a[0], -1) {
+			c.check(".output%s != null", path(match[1]))
+		}
+		return nil
+	}},
+	{step(`the workflow output should have a '([^']+)' property with value:`), func(c *conversion, a []string) error {
+		v, err := decode(a[1])
+		c.check(".output%s == %s", path(a[0]), value.Marshal(v))
+		return err
+	}},
+	{step(`the workflow output should have a '([^']+)' property containing (\d+) items`), func(c *conversion, a []string) error {
+		c.check("(.output%s | length) == %s", path(a[0]), a[1])
+		return nil
+	}},
+	{step(`(\S+) should run (?:first|last)`), func(c *conversion, _ []string) error { return needsEdge }},
+	{step(`(\S+) should run (before|after) (\S+)`), func(c *conversion, a []string) error {
+		order := []any{a[0], a[2]}
+		if a[1] == "after" {
+			slices.Reverse(order)
+		}
+		if c.expect["order"] != nil {
+			order = append(c.expect["order"].([]any), order[1])
+		}
+		c.expect["order"] = order
+		return nil
+	}},
+	{step(`the world should have received (\d+) requests? for '([^']+)'`), func(c *conversion, a []string) error {
+		c.check("([.calls[] | select(.kind == \"http\" and (.args.endpoint | tostring | endswith(%s)))] | length) == %s", value.Marshal(a[1]), a[0])
+		return nil
+	}},
+	{step(`the deployment should warn with '([a-z_]+)' at '[^']*'`), func(c *conversion, a []string) error {
+		codes, _ := c.expect["warnings"].([]any)
+		c.expect["warnings"] = append(codes, a[0])
+		return nil
+	}},
+	{step(`the deployment should not warn`), func(c *conversion, _ []string) error { c.expect["warnings"] = []any{}; return nil }},
+	{step(`a definition that is refused:`), func(c *conversion, a []string) error { c.refused = true; return c.define(a[0]) }},
+	{step(`a definition with (\d+) tasks inside of each other that is refused`), func(c *conversion, a []string) error {
+		c.refused = true
+		return c.define(nested(a[0]))
+	}},
+	{step(`a workflow with (\d+) tasks inside of each other`), func(c *conversion, a []string) error { return c.define(nested(a[0])) }},
+	{step(`the definition should be refused with '([a-z_]+)' at '([^']*)'`), func(c *conversion, a []string) error {
+		c.places = append(c.places, place{a[0], a[1]})
+		return nil
+	}},
+	{step(`the refusal should say '(.+)'`), func(c *conversion, a []string) error { c.says = append(c.says, a[0]); return nil }},
+	{step(`(\S+) should not run`), func(c *conversion, a []string) error { return c.times(a[0], 0) }},
+	{step(`(\S+) should run (\d+) times?`), func(c *conversion, a []string) error {
+		n, err := strconv.Atoi(a[1])
+		if err != nil {
+			return err
+		}
+		return c.times(a[0], n)
+	}},
+	{step(`(\S+) should stand at '([^']+)'`), func(c *conversion, a []string) error {
+		if !strings.HasSuffix(a[1], "/"+a[0]) {
+			return fmt.Errorf("%s cannot stand at %s", a[0], a[1])
+		}
+		c.expect["order"] = []any{a[1]} // it starts, and once
+		return nil
+	}},
+	{step(`(\S+) should (complete|fault|cancel)`), func(c *conversion, a []string) error {
+		c.run(a[0], ".phase == %s", value.Marshal(phases[a[1]]))
+		return nil
+	}},
+	{step(`(\S+) should complete with output:`), func(c *conversion, a []string) error {
+		v, err := decode(a[1])
+		c.run(a[0], ".phase == \"completed\" and .output == %s", value.Marshal(v))
+		return err
+	}},
+	{step(`(\S+) should fault with error:`), func(c *conversion, a []string) error {
+		v, err := decode(a[1])
+		want, _ := v.(map[string]any)
+		for _, name := range value.SortedKeys(want) {
+			c.run(a[0], ".error.%s == %s", name, value.Marshal(want[name]))
+		}
+		return err
+	}},
+	{step(`another execution of the workflow ends with output:|no execution of the workflow should .*`), func(c *conversion, _ []string) error { return needsSchedule }},
+	{step(`an execution of '.*|a start should .*|a draft .*|the link .*|nothing that is shown .*|.* should have received:|the execution is retried .*`),
+		func(c *conversion, _ []string) error { return needsServer }},
+	{step(`.* has run \d+ times?|attempt .* waits .*|the world should have received at most .*|an answer to .* is refused .*|the definition should be refused with '[a-z_]+'`),
+		func(c *conversion, _ []string) error { return needsMoment }},
+	{step(`\d+ containers? should .*|the workflow input has .*`), func(c *conversion, _ []string) error { return needsPeer }},
+}
+
+func step(text string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + text + `)$`) }
+
+func (c *conversion) step(s *featureStep) error {
+	for _, one := range conversions {
+		if match := one.text.FindStringSubmatch(s.text); match != nil {
+			return one.do(c, append(match[1:], s.docString))
+		}
+	}
+	return fmt.Errorf("no conversion of the step %q", s.text)
+}
+
+func (c *conversion) define(definition string) error {
+	if c.started {
+		return needsServer // it is deployed anew between executions
+	}
+	c.definitions = append(c.definitions, definition)
+	return nil
+}
+
+func (c *conversion) start(ends bool) error {
+	if c.started {
+		return needsServer // the second of several executions
+	}
+	c.started, c.ended = true, ends
+	return nil
+}
+
+// decode puts the value of a step into an object.
+func (c *conversion) decode(text string, object map[string]any, name string) error {
+	v, err := decode(text)
+	object[name] = v
+	return err
+}
+
+// at adds a step of the script: the first as soon as nothing else happens, each of the others a millisecond later.
+func (c *conversion) at(what string, v any) error {
+	if !c.started || c.ended {
+		return needsServer
+	}
+	c.script = append(c.script, map[string]any{"at": fmt.Sprintf("PT0.%03dS", len(c.script)), what: v})
+	return nil
+}
+
+func (c *conversion) publish(a []string) error {
+	v, err := decode(a[0])
+	if err != nil || c.started {
+		return cmpErr(err, func() error { return c.at("event", v) })
+	}
+	before, _ := c.test["before"].([]any)
+	c.test["before"] = append(before, v)
+	return nil
+}
+
+func cmpErr(err error, or func() error) error {
+	if err != nil {
+		return err
+	}
+	return or()
+}
+
+func (c *conversion) phase(phase string) error {
+	c.expect["phase"] = phase
+	return nil
+}
+
+// fault expects an error: all of it or, of details, a part.
+func (c *conversion) fault(text string, whole bool) error {
+	v, err := decode(text)
+	if err != nil {
+		return err
+	}
+	want, _ := v.(map[string]any)
+	c.expect["phase"] = "faulted"
+	fields := map[string]any{}
+	for name, one := range want {
+		if part, isText := one.(string); isText && !whole && name == "detail" {
+			c.check(".error.detail | contains(%s)", value.Marshal(part))
+			continue
+		}
+		fields[name] = one
+	}
+	if len(fields) > 0 {
+		c.expect["error"] = fields
+	}
+	if whole {
+		c.check("(.error | with_entries(select(.value != null)) | keys) == %s", value.Marshal(anyOf(value.SortedKeys(want))))
+	}
+	return nil
+}
+
+func anyOf(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
+
+// check adds an expression over the result.
+func (c *conversion) check(format string, args ...any) {
+	list, _ := c.expect["check"].([]any)
+	c.expect["check"] = append(list, fmt.Sprintf(format, args...))
+}
+
+// runsOf are the tasks of a name wherever they stand, as an expression.
+func runsOf(task string) string {
+	name := value.Marshal(task)
+	return fmt.Sprintf("[.tasks | to_entries[] | select(.key == %s or (.key | endswith(\"/\" + %s))) | .value]", name, name)
+}
+
+func (c *conversion) times(task string, n int) error {
+	c.check("(%s | map(.times) | add // 0) == %d", runsOf(task), n)
+	return nil
+}
+
+// run expects something of the last run of a task.
+func (c *conversion) run(task, format string, args ...any) {
+	c.check("%s | last | "+format, append([]any{runsOf(task)}, args...)...)
+}
+
+// path makes a path of names one of jq.
+func path(text string) string {
+	var out strings.Builder
+	for name := range strings.SplitSeq(text, ".") {
+		fmt.Fprintf(&out, "[%s]", value.Marshal(name))
+	}
+	return out.String()
+}
+
+// finish finds the human tasks by their titles.
+func (c *conversion) finish() error {
+	if c.refused || len(c.answers)+len(c.verdicts) == 0 {
+		return nil
+	}
+	tasks := map[string]string{}
+	for _, text := range c.definitions {
+		v, err := decode(text)
+		if err != nil {
+			return err
+		}
+		titles(v, "", tasks)
+	}
+	for _, title := range value.SortedKeys(anyMap(tasks)) {
+		c.mocks[tasks[title]] = map[string]any{"hangs": true}
+	}
+	for _, a := range c.answers {
+		c.mocks[tasks[a.title]] = a.value
+	}
+	for _, v := range c.verdicts {
+		c.run(tasks[v.title], ".phase == %s", value.Marshal(v.value))
+	}
+	return nil
+}
+
+func anyMap(m map[string]string) map[string]any {
+	all := map[string]any{}
+	for k, v := range m {
+		all[k] = v
+	}
+	return all
+}
+
+// titles collects the names of human tasks by their titles.
+func titles(v value.Value, name string, found map[string]string) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			titles(one, name, found)
+		}
+	case map[string]any:
+		if call, _ := v["call"].(string); strings.HasPrefix(call, "human:") {
+			with, _ := v["with"].(map[string]any)
+			title, _ := with["title"].(string)
+			found[title] = name
+		}
+		for key, one := range v {
+			titles(one, key, found)
+		}
+	}
+}
+
+// files are those of the conversion: main.yaml, what it may start, and main.test.yaml.
+func (c *conversion) files() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	children := map[string]any{}
+	last := len(c.definitions) - 1
+	for i, text := range c.definitions {
+		if i == last {
+			files["main.yaml"] = []byte(text)
+			break
+		}
+		v, err := decode(text)
+		if err != nil {
+			return nil, err
+		}
+		root, _ := v.(map[string]any)
+		document, _ := root["document"].(map[string]any)
+		name := fmt.Sprintf("child%d.yaml", i)
+		files[name] = []byte(text)
+		children[fmt.Sprintf("%v/%v", document["namespace"], document["name"])] = name
+	}
+	for name, part := range map[string]map[string]any{"secrets": c.secrets, "children": children, "mocks": c.mocks, "expect": c.expect} {
+		if len(part) > 0 {
+			c.test[name] = part
+		}
+	}
+	if len(c.script) > 0 {
+		c.test["script"] = c.script
+	}
+	text, err := json.MarshalIndent(json.RawMessage(value.Marshal(map[string]any{"tests": []any{c.test}})), "", " ")
+	files["main.test.yaml"] = text
+	return files, err
+}

@@ -1,0 +1,4 @@
+package testrun
+
+// ExampleOf is exampleOf for tests.
+var ExampleOf = exampleOf
