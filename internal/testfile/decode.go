@@ -23,7 +23,7 @@ func Read(data []byte) (*File, dsl.Problems) {
 	if doc == nil {
 		return nil, problems
 	}
-	d := &decoder{doc: doc, problems: problems}
+	d := &decoder{doc: doc, problems: problems, strange: map[string]bool{}}
 	f := d.file(location{value: doc.Value()})
 	d.problems.Sort()
 	return f, d.problems
@@ -37,6 +37,7 @@ type decoder struct {
 	doc      *dsl.Document
 	problems dsl.Problems
 	errors   int
+	strange  map[string]bool // pointers of objects with an unknown property: what they lack is said by its hint
 }
 
 // location is a value, and where it stands.
@@ -121,13 +122,14 @@ type property struct {
 func (d *decoder) object(p location, required []string, hints map[string]string, properties ...property) bool {
 	object, ok := p.value.(map[string]any)
 	if !ok {
-		d.wrongType(p, "an object", "")
+		d.wrongType(p, "an object", short(p, required, properties))
 		return false
 	}
 	known := make([]string, len(properties))
 	for i, one := range properties {
 		known[i] = one.name
 	}
+	var meant []string // the hints of unknown properties
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if i := slices.Index(known, name); i >= 0 {
 			properties[i].read(p.property(name))
@@ -141,20 +143,49 @@ func (d *decoder) object(p location, required []string, hints map[string]string,
 			hint = "Known here: " + strings.Join(known, ", ") + "."
 		}
 		d.problem(p.property(name), dsl.CodeUnknown, fmt.Sprintf("%s has an unknown property %q.", p.label(), name), hint)
+		d.strange[p.pointer] = true
+		meant = append(meant, hint)
 	}
 	for _, name := range required {
-		if !p.has(name) {
+		if !p.has(name) && !slices.ContainsFunc(meant, func(hint string) bool { return strings.Contains(hint, strconv.Quote(name)) }) {
 			d.problem(p, dsl.CodeRequired, fmt.Sprintf("%s lacks the required property %q.", p.label(), name), "")
 		}
 	}
 	return true
 }
 
-// named reads an object with any names.
-func (d *decoder) named(p location, read func(name string, p location)) {
+// short is the hint for a value that stands where an object belongs: perhaps it is meant as its main property.
+func short(p location, required []string, properties []property) string {
+	main := properties[0].name
+	if len(required) > 0 {
+		main = required[0]
+	}
+	switch v := p.value.(type) {
+	case nil:
+		return hintEmpty
+	case string, int, float64, bool:
+		if text := string(value.Marshal(v)); p.pointer != "" && len(text) <= maxShown {
+			return fmt.Sprintf("Write {%s: %s}.", main, strings.Trim(text, `"`))
+		}
+	}
+	return ""
+}
+
+// hintEmpty is for a property with nothing behind it.
+const hintEmpty = "It is empty: is what belongs to it indented?"
+
+// maxShown bounds a value in a hint, in bytes.
+const maxShown = 60
+
+// named reads an object with any names. example is what one of its properties looks like.
+func (d *decoder) named(p location, example string, read func(name string, p location)) {
 	object, ok := p.value.(map[string]any)
 	if !ok {
-		d.wrongType(p, "an object", "")
+		hint := "Write {" + example + "}."
+		if p.value == nil {
+			hint = hintEmpty
+		}
+		d.wrongType(p, "an object", hint)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -170,7 +201,18 @@ func (d *decoder) named(p location, read func(name string, p location)) {
 func (d *decoder) list(p location, read func(location)) {
 	list, ok := p.value.([]any)
 	if !ok {
-		d.wrongType(p, "a list", "")
+		hint := ""
+		switch v := p.value.(type) {
+		case nil:
+			hint = hintEmpty
+		case map[string]any:
+			hint = "Begin each item with a hyphen."
+		case string:
+			if len(v) <= maxShown {
+				hint = "Write [" + v + "]."
+			}
+		}
+		d.wrongType(p, "a list", hint)
 		return
 	}
 	if len(list) > MaxEntries {
@@ -196,7 +238,7 @@ func (d *decoder) exactlyOne(p location, names ...string) (first string) {
 			d.problem(p.property(name), dsl.CodeConflict, fmt.Sprintf("%s has both %q and %q; only one is allowed.", p.label(), first, name), "")
 		}
 	}
-	if first == "" {
+	if first == "" && !d.strange[p.pointer] {
 		d.problem(p, dsl.CodeRequired, fmt.Sprintf("%s needs one of %s.", p.label(), either(names)), "")
 	}
 	return first
@@ -245,18 +287,21 @@ func (d *decoder) text(p location) string {
 func (d *decoder) boolean(p location) bool {
 	b, ok := p.value.(bool)
 	if !ok {
-		hint := ""
-		if s, _ := p.value.(string); s != "" {
-			switch strings.ToLower(s) {
-			case "yes", "on", "y", "true":
-				hint = "Write true."
-			case "no", "off", "n", "false":
-				hint = "Write false."
-			}
-		}
-		d.wrongType(p, "true or false", hint)
+		d.wrongType(p, "true or false", truth(p.value))
 	}
 	return b
+}
+
+// truth is the hint for a text that is meant as true or false.
+func truth(v value.Value) string {
+	s, _ := v.(string)
+	switch strings.ToLower(s) {
+	case "yes", "on", "y", "true":
+		return "Write true."
+	case "no", "off", "n", "false":
+		return "Write false."
+	}
+	return ""
 }
 
 // yes reads what can only be true.
@@ -271,7 +316,7 @@ func (d *decoder) wrongTypeOf(p location, wanted string) {
 		d.invalid(p, "must be "+wanted+".", "Leave it out instead.")
 		return
 	}
-	d.wrongType(p, wanted, "")
+	d.wrongType(p, wanted, truth(p.value))
 }
 
 // whole reads a whole number between two bounds.
@@ -279,10 +324,16 @@ func (d *decoder) whole(p location, low, high int) (int, bool) {
 	number, ok := p.value.(int)
 	switch {
 	case !ok && kindOf(p.value) == "a number":
-		d.invalid(p, fmt.Sprintf("must be a whole number from %d to %d.", low, high), "")
+		d.invalid(p, fmt.Sprintf("must be a whole number from %d to %d, but is %s.", low, high, value.Marshal(p.value)), "")
 		return 0, false
 	case !ok:
-		d.wrongType(p, "a whole number", "")
+		hint := ""
+		if s, _ := p.value.(string); s != "" {
+			if _, err := strconv.Atoi(s); err == nil {
+				hint = "Remove the quotes: " + s + "."
+			}
+		}
+		d.wrongType(p, "a whole number", hint)
 		return 0, false
 	case number < low || number > high:
 		d.invalid(p, fmt.Sprintf("must be from %d to %d, but is %d.", low, high, number), "")
@@ -307,13 +358,15 @@ func (d *decoder) oneOf(p location, names ...string) string {
 }
 
 func (d *decoder) duration(p location) dsl.Span {
-	s := d.text(p)
-	if !isText(p.value) {
+	const hint = "Write for example PT30S, PT1H or P2D."
+	s, ok := p.value.(string)
+	if !ok {
+		d.wrongType(p, "a duration (a text)", hint)
 		return dsl.Span{}
 	}
 	span, err := dsl.ParseDuration(s)
 	if err != nil {
-		d.invalid(p, fmt.Sprintf("is %q, which is %s.", s, err), "Write for example PT30S, PT1H or P2D.")
+		d.invalid(p, fmt.Sprintf("is %q, which is no duration.", s), hint)
 	}
 	return span
 }
@@ -335,6 +388,16 @@ func (d *decoder) texts(p location) *Texts {
 
 func (d *decoder) address(p location) Address {
 	a := Address{At: d.at(p)}
-	filled(d, &a.Text)(p)
+	d.addressText(&a.Text)(p)
 	return a
+}
+
+func (d *decoder) addressText(to *string) func(location) {
+	return func(p location) {
+		if !isText(p.value) {
+			d.wrongType(p, "the name of a task", "")
+			return
+		}
+		filled(d, to)(p)
+	}
 }

@@ -19,7 +19,7 @@ func (d *decoder) expect(p location) *Expect {
 		property{"files", func(p location) { e.Files = d.expectFiles(p) }},
 		property{"elapsed", func(p location) { e.Elapsed = &Elapsed{At: d.at(p), Span: d.duration(p), Text: d.textOf(p)} }},
 		property{"tasks", func(p location) {
-			d.named(p, func(name string, p location) { e.Tasks = append(e.Tasks, d.expectTask(name, p)) })
+			d.named(p, "TASK: {times: 1}", func(name string, p location) { e.Tasks = append(e.Tasks, d.expectTask(name, p)) })
 		}},
 		property{"order", func(p location) {
 			e.Order = &Order{At: d.at(p)}
@@ -76,7 +76,7 @@ func (d *decoder) expectError(p location) *ErrorExpect {
 			e.Fields = append(e.Fields, f)
 		}}
 	}
-	d.object(p, nil, nil, read("type"), read("status"), read("title"), read("detail"), read("instance"))
+	d.object(p, nil, map[string]string{"code": `Did you mean "status"?`, "message": `Did you mean "detail"?`}, read("type"), read("status"), read("title"), read("detail"), read("instance"))
 	return e
 }
 
@@ -88,7 +88,7 @@ func (d *decoder) expectFiles(p location) *Files {
 		if isText(p.value) {
 			v.Value = map[string]any{"name": p.value}
 		} else {
-			d.object(p, nil, map[string]string{"mediaType": `Did you mean "media_type"?`},
+			d.object(p, nil, map[string]string{"mediaType": `Did you mean "media_type"?`, "filename": `Did you mean "name"?`},
 				property{"name", func(p location) { d.text(p) }},
 				property{"media_type", func(p location) { d.text(p) }},
 				property{"size", func(p location) { d.whole(p, 0, 1<<40) }},

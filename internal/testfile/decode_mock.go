@@ -49,7 +49,13 @@ func (d *decoder) entry(p location, times int) *Entry {
 			d.list(p, func(p location) { e.Messages = append(e.Messages, p.value) })
 		}},
 		property{"hangs", d.yes},
-		property{"real", d.yes},
+		property{"real", func(p location) {
+			if kind, ok := p.value.(string); ok && truth(kind) == "" {
+				d.wrongType(p, "true", "Write true; --real "+kind+" allows it.")
+				return
+			}
+			d.yes(p)
+		}},
 		property{"after", func(p location) { e.After = d.duration(p) }},
 		property{"interrupted", func(p location) { e.Interrupted, _ = d.whole(p, 0, 100) }},
 		property{"when", func(p location) { e.When = d.condition(p) }},
@@ -90,7 +96,7 @@ func (d *decoder) response(p location) *Response {
 		property{"status", func(p location) { r.Status, _ = d.whole(p, 100, 599) }},
 		property{"headers", func(p location) {
 			r.Headers = map[string]string{}
-			d.named(p, func(name string, p location) { r.Headers[name] = d.text(p) })
+			d.named(p, "NAME: VALUE", func(name string, p location) { r.Headers[name] = d.text(p) })
 		}},
 		property{"body", func(p location) { r.Body, r.HasBody = p.value, true }},
 	)
@@ -118,8 +124,13 @@ var standardTypes = []string{"configuration", "validation", "expression", "authe
 
 // errorType reads the type of an error: a short name or an address.
 func (d *decoder) errorType(p location) string {
-	s := d.text(p)
-	if !isText(p.value) {
+	s, ok := p.value.(string)
+	if !ok {
+		hint := ""
+		if kindOf(p.value) == "a number" {
+			hint = `Did you mean "status"?`
+		}
+		d.wrongType(p, "the type of an error (a text)", hint)
 		return ""
 	}
 	if standardStatus[s] != 0 {

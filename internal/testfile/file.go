@@ -46,7 +46,7 @@ type Case struct {
 	Only   bool
 	Strict *bool // unused mocks are errors
 
-	Input    map[string]any
+	Input    value.Value // an object, or the list of the events that start the workflow
 	HasInput bool
 	StartMs  int64 // of the virtual clock; HasStart
 	HasStart bool

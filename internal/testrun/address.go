@@ -163,6 +163,10 @@ func (x *index) suggest(text string) string {
 		}
 	}
 	hint := dsl.Suggest(text, names)
+	if above := x.matches(text[:max(0, strings.LastIndexByte(text, '/'))]); hint == "" && len(above) == 1 && above[0].task.Child != nil {
+		child := above[0].task.Child
+		return fmt.Sprintf("Tasks of %s/%s are known where `children` has its definition.", child.Namespace, child.Name)
+	}
 	if at := strings.LastIndexByte(text, '/'); hint == "" && at > 0 { // perhaps only the way to it is wrong
 		for _, t := range x.byName[text[at+1:]] {
 			return fmt.Sprintf("Did you mean %q?", t.address)

@@ -38,7 +38,7 @@ func (p *play) example(a asking) (entry *testfile.Entry, why string) {
 		entry.Answers, why = exampleAnswer(a.args)
 	case "openapi":
 		entry.Kind = testfile.Respond
-		entry.Response, why = exampleResponse(args)
+		entry.Response, why = p.exampleResponse(args)
 	default:
 		entry.Kind = testfile.Returns
 		entry.Returns, why = exampleOutput(effective(t.task))
@@ -105,11 +105,16 @@ func exampleOf(schema value.Value) (v value.Value, ok bool) {
 }
 
 // exampleResponse is the first successful answer that an operation of OpenAPI or Swagger declares.
-func exampleResponse(args map[string]any) (*testfile.Response, string) {
+func (p *play) exampleResponse(args map[string]any) (*testfile.Response, string) {
 	document, _ := args["document"].(map[string]any)
-	content, _ := document["content"].(string)
-	if content == "" {
-		return nil, "its OpenAPI document was not read when the definition was compiled"
+	content, pinned := document["content"].(string)
+	if !pinned {
+		address, _ := document["endpoint"].(string)
+		text, err := p.suite.runner.resource(p.ctx, plan.Wanted{Key: address, URI: address, Kind: "OpenAPI document", Authentication: document["authentication"]})
+		if err != nil {
+			return nil, fmt.Sprintf("its OpenAPI document %s cannot be read: %v", address, err)
+		}
+		content = string(text)
 	}
 	parsed, _ := dsl.ReadText([]byte(content))
 	if parsed == nil {

@@ -108,6 +108,11 @@ func (s *suite) unit(ctx context.Context, path string, named testfile.Position) 
 	if u, known := s.units[path]; known {
 		return u
 	}
+	if IsTestFile(path) {
+		s.wrong(s.path, named.Line, named.Column, "definition_missing", fmt.Sprintf("%s is a test file. Name a definition.", path))
+		s.units[path] = nil
+		return nil
+	}
 	u, problems := s.runner.compile(ctx, path)
 	s.units[path] = u
 	if u != nil {

@@ -8,7 +8,7 @@ import (
 
 // article puts the article before what a task is.
 func article(text string) string {
-	if text != "" && strings.ContainsRune("aeiou", rune(text[0])) {
+	if text != "" && (strings.ContainsRune("aeiou", rune(text[0])) || text == "http" || text == "mcp") {
 		return "an " + text
 	}
 	return "a " + text
