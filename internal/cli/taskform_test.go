@@ -294,7 +294,7 @@ func TestUploadFails(t *testing.T) {
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, shown := lines("5\n" + path + "\n\n" + path + "\n\n" + "why\n1\n")
+	a, shown := lines("5\n" + path + "\n.\n" + path + "\n.\n" + "why\n1\n")
 	f := newTestForm(t, outlineFrom(t, `{"type":"object","properties":{"n":{"type":"integer"}}}`), a)
 	f.task.Upload = &client.TaskUpload{Max: 2, Required: true}
 	f.api, f.err = client.New(server.URL, "k", client.WithoutRetries()), shown

@@ -54,12 +54,12 @@ const (
 )
 
 // peerHosts are those that are more than a server that answers requests.
-var peerHosts = []string{"mcp.example.com", "agent.example.com", "ws.example.com", "tokens.example.com", "grpc.example.com"}
+var peerHosts = []string{"mcp.example.com", "agent.example.com", "ws.example.com", "tokens.example.com", "grpc.example.com", "auth.example.com"}
 
 // convert makes a test of a scenario. An error that is unconvertible says why there is none.
 func convert(f *feature) (*conversion, error) {
 	c := &conversion{test: map[string]any{"name": f.name}, expect: map[string]any{}, mocks: map[string]any{}, secrets: map[string]any{}}
-	if f.settings() != (settings{}) {
+	if f.settings() != (settings{}) || f.mentions("$runtime.metadata") {
 		return nil, needsServer
 	}
 	if f.has("@binary") {
@@ -281,6 +281,9 @@ func (c *conversion) fault(text string, whole bool) error {
 		return err
 	}
 	want, _ := v.(map[string]any)
+	if want["line"] != nil {
+		return needsServer // it adds the place in the text
+	}
 	c.expect["phase"] = "faulted"
 	fields := map[string]any{}
 	for name, one := range want {
@@ -338,9 +341,9 @@ func path(text string) string {
 	return out.String()
 }
 
-// finish finds the human tasks by their titles.
+// finish finds the human tasks by their titles, and lets processes that sleep do so on the virtual clock.
 func (c *conversion) finish() error {
-	if c.refused || len(c.answers)+len(c.verdicts) == 0 {
+	if c.refused {
 		return nil
 	}
 	tasks := map[string]string{}
@@ -350,6 +353,10 @@ func (c *conversion) finish() error {
 			return err
 		}
 		titles(v, "", tasks)
+		c.sleepers(v, "")
+	}
+	if len(c.answers)+len(c.verdicts) == 0 {
+		return nil
 	}
 	for _, title := range value.SortedKeys(anyMap(tasks)) {
 		c.mocks[tasks[title]] = map[string]any{"hangs": true}
@@ -361,6 +368,26 @@ func (c *conversion) finish() error {
 		c.run(tasks[v.title], ".phase == %s", value.Marshal(v.value))
 	}
 	return nil
+}
+
+// sleepers makes mocks of the processes that sleep.
+func (c *conversion) sleepers(v value.Value, name string) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			c.sleepers(one, name)
+		}
+	case map[string]any:
+		run, _ := v["run"].(map[string]any)
+		shell, _ := run["shell"].(map[string]any)
+		command, _ := shell["command"].(string)
+		if seconds, sleeps := strings.CutPrefix(command, "sleep "); sleeps && run["await"] != false {
+			c.mocks[name] = map[string]any{"process": map[string]any{}, "after": "PT" + seconds + "S"}
+		}
+		for key, one := range v {
+			c.sleepers(one, key)
+		}
+	}
 }
 
 func anyMap(m map[string]string) map[string]any {

@@ -128,6 +128,7 @@ type Rehearsal struct {
 	queue      queue
 	executions []*Execution
 	bus        []value.Value // the number of an event is its index and 1
+	known      map[string]bool
 	published  []value.Value
 	events     int
 	scheduled  int
@@ -140,7 +141,10 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if c.MaxEvents == 0 {
 		c.MaxEvents = defaultMaxEvents
 	}
-	r := &Rehearsal{Config: c, ctx: ctx, nowMs: c.StartMs, bus: c.Before[:len(c.Before):len(c.Before)]}
+	r := &Rehearsal{Config: c, ctx: ctx, nowMs: c.StartMs}
+	for _, envelope := range c.Before {
+		r.store(envelope)
+	}
 	r.queue.last = c.Last
 	root := r.start(c.Plan, c.Identity, nil, 0, c.Input)
 	for !root.m.Done() && !r.stopped && r.err == nil {
@@ -244,7 +248,22 @@ func (r *Rehearsal) Hanging() (n int) {
 func (r *Rehearsal) Published() []value.Value { return r.published }
 
 // Publish stores an event now.
-func (r *Rehearsal) Publish(envelope value.Value) { r.bus = append(r.bus, envelope) }
+func (r *Rehearsal) Publish(envelope value.Value) { r.store(envelope) }
+
+// store stores an event, unless it is known by its source and id: it is the same then, whatever it says.
+func (r *Rehearsal) store(envelope value.Value) {
+	if object, _ := envelope.(map[string]any); object["source"] != nil && object["id"] != nil {
+		known := fmt.Sprintf("%q %q", object["source"], object["id"])
+		if r.known[known] {
+			return
+		}
+		if r.known == nil {
+			r.known = map[string]bool{}
+		}
+		r.known[known] = true
+	}
+	r.bus = append(r.bus, envelope)
+}
 
 // Cancel cancels the first execution now.
 func (r *Rehearsal) Cancel(reason string) {

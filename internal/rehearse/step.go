@@ -148,7 +148,7 @@ func (r *Rehearsal) carryOut(e *Execution, c machine.Command) {
 	case machine.Yield:
 		r.schedule(e, c.ID, 0, machine.Event{Kind: machine.Continued})
 	case machine.Publish:
-		r.bus = append(r.bus, c.Args)
+		r.store(c.Args)
 		r.published = append(r.published, c.Args)
 	case machine.OpenTask:
 		r.openTask(e, c)
@@ -182,7 +182,9 @@ func (r *Rehearsal) runActivity(e *Execution, c machine.Command) {
 		}
 		a = &answer
 		e.answers[c.ID] = a
-		r.bus = append(r.bus, a.Events...)
+		for _, envelope := range a.Events {
+			r.store(envelope)
+		}
 	}
 	switch {
 	case a.Interruptions > 0:

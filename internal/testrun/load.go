@@ -162,7 +162,7 @@ func (r *Runner) compileOnce(ctx context.Context, path string) (*unit, dsl.Probl
 		if result.Plan != nil {
 			return newUnit(path, result.Plan, result.Problems.Warnings()), nil
 		}
-		if result.Problems.HasErrors() || len(result.Wanted) == 0 {
+		if len(result.Wanted) == 0 {
 			return nil, result.Problems
 		}
 		var missing dsl.Problems
@@ -176,7 +176,9 @@ func (r *Runner) compileOnce(ctx context.Context, path string) (*unit, dsl.Probl
 			options.Resources[w.Key] = content
 		}
 		if len(missing) > 0 {
-			return nil, missing
+			all := append(slices.Clone(result.Problems), missing...)
+			all.Sort()
+			return nil, all
 		}
 	}
 }
