@@ -72,8 +72,12 @@ func (t *term) activities(ctx context.Context, stored activity.Files) (map[strin
 		Dial: policy.Dial, TLS: policy.Transport().TLSClientConfig, Auth: credentials, UserAgent: "chargehand/" + Version,
 		Resources: resources,
 	})
+	sources := resources
+	if t.sources != nil {
+		sources = resource.NewCache(resource.CacheConfig{Fetcher: t.sources})
+	}
 	scripts := script.New(script.Config{
-		Confiner: confiner, Files: stored, Resources: resources, Python: slices.Contains(t.cfg.AllowRun, "python"),
+		Confiner: confiner, Files: stored, Resources: sources, Python: slices.Contains(t.cfg.AllowRun, "python"),
 		Log: t.log, Limits: script.Limits{Workers: t.cfg.Scripts, Time: t.cfg.ScriptTimeout},
 	})
 	t.runtime = t.runtimeMetadata(ctx, scripts)

@@ -64,6 +64,7 @@ type term struct {
 
 	failures     *failureLog
 	fetcher      *resource.Fetcher // of activities
+	sources      *resource.Fetcher // of the sources of scripts; nil: fetcher
 	sinks        *sink.Deliveries  // nil: none
 	policy       *egress.Policy
 	runtime      value.Value // $runtime.metadata

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (t *Test) Runner(c testrun.Config) (*testrun.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	local := resource.New(resource.Config{Root: root})
+	local := resource.New(resource.Config{Root: root, Transport: noNetwork{}})
 	c.Version, c.CheckProto, c.Real = Version, checkProto, t.runner
 	c.Resource = func(ctx context.Context, w plan.Wanted) ([]byte, error) {
 		fetcher := local
@@ -58,7 +59,7 @@ func (t *Test) Runner(c testrun.Config) (*testrun.Runner, error) {
 		case file && root == "":
 			return nil, errors.New("name the folder of resources: --resource-root")
 		case !file && !slices.Contains(t.Real, "resources"):
-			return nil, errors.New("a test reads nothing from the network, unless --real resources says so")
+			return nil, errNoNetwork
 		case !file:
 			if err := t.open(ctx); err != nil {
 				return nil, err
@@ -93,6 +94,14 @@ func (t *Test) runner(call activity.Call) (activity.Runner, error) {
 	return runner, nil
 }
 
+// noNetwork reaches nothing.
+type noNetwork struct{}
+
+var errNoNetwork = errors.New("a test reads nothing from the network, unless --real resources says so")
+
+// RoundTrip implements http.RoundTripper.
+func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNoNetwork }
+
 // everywhere are the addresses of machines: who says --real may reach their own.
 var everywhere = []string{"0.0.0.0/0", "::/0"}
 
@@ -109,6 +118,13 @@ func (t *Test) open(ctx context.Context) error {
 		cfg := Config{AllowRun: t.Real, AllowEgress: everywhere, ResourceRoot: t.ResourceRoot}
 		cfg.DataDir, cfg.Log = t.dir, log
 		t.term = &term{cfg: cfg, log: log}
+		if !slices.Contains(t.Real, "resources") { // scripts in JavaScript always run, and may name their source by data
+			var root string
+			if root, t.err = resourceRoot(t.ResourceRoot); t.err != nil {
+				return
+			}
+			t.term.sources = resource.New(resource.Config{Root: root, Transport: noNetwork{}})
+		}
 		t.runs, t.err = t.term.activities(ctx, &memoryFiles{files: map[string]memoryFile{}})
 	})
 	return t.err

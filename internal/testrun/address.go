@@ -74,10 +74,34 @@ const (
 func newIndex(root *unit, children map[string]*unit) *index {
 	x := &index{byReference: map[string]*target{}, byName: map[string][]*target{}}
 	x.add(root, "", "", children, 0)
+	named := map[string]int{} // how many tasks a path names
 	for _, t := range x.targets {
-		t.address = x.shortest(t)
+		for _, address := range addresses(t.path) {
+			named[address]++
+		}
+	}
+	for _, t := range x.targets {
+		t.address = t.reference
+		for _, address := range addresses(t.path) {
+			if named[address] == 1 {
+				t.address = address
+				break
+			}
+		}
 	}
 	return x
+}
+
+// maxAddressNames bounds the names in the shortest address of a task: a longer one is no shorter than its reference.
+const maxAddressNames = 8
+
+// addresses are the paths of names that a task has, the shortest first.
+func addresses(path string) (list []string) {
+	for at := len(path); at > 0 && len(list) < maxAddressNames; {
+		at = strings.LastIndexByte(path[:at], '/')
+		list = append(list, path[at+1:])
+	}
+	return list
 }
 
 func (x *index) add(u *unit, reference, path string, children map[string]*unit, depth int) {
@@ -114,18 +138,6 @@ func (x *index) matches(address string) []*target {
 		}
 	}
 	return found
-}
-
-// shortest is the shortest path that names only one task, or else its reference.
-func (x *index) shortest(t *target) string {
-	for at := len(t.path); at > 0; {
-		at = strings.LastIndexByte(t.path[:at], '/')
-		address := t.path[at+1:]
-		if found := x.matches(address); len(found) == 1 {
-			return address
-		}
-	}
-	return t.reference
 }
 
 // resolve finds the one task that an address names. The problem says what to write instead.
