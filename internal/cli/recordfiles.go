@@ -20,7 +20,8 @@ import (
 const fixtures = "fixtures"
 
 // saveRecorded saves the contents of recorded files, each once, whatever number of tests they are recorded for. It
-// returns their paths by their ids. A file that is larger than what a test reads is left out, and standard error says so.
+// returns their paths by their ids. A file that is larger than what a test reads is left out, and standard error says
+// so.
 func (c *connection) saveRecorded(ctx context.Context, api *client.Client, g *client.Recording, anonymise bool) (map[string]string, error) {
 	paths, left := map[string]string{}, map[string]bool{}
 	for i := range g.Outcomes {
@@ -76,8 +77,8 @@ func portable(r rune) rune {
 	return '_'
 }
 
-// saveFixture saves a content under its path, unless it is there already. It goes through a new file of another name, so
-// that a download that breaks off leaves nothing, and what is there is never written to.
+// saveFixture saves a content under its path, unless the path has this content already. It writes a new file of another
+// name first: a download that fails leaves nothing behind, and a file that exists is never written to.
 func saveFixture(ctx context.Context, api *client.Client, f *client.RecordedFile, path string) error {
 	switch there, err := digestOf(path); {
 	case err == nil && there == f.Digest:

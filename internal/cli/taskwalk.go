@@ -312,8 +312,8 @@ func (f *taskForm) entry(ctx context.Context, key string) error {
 	return f.fill(ctx, key)
 }
 
-// askFiles asks for the files that the task wants back, and again for as long as they cannot be stored: what was entered
-// before is kept, and Ctrl-C leaves.
+// askFiles asks for the files that the task wants back, and again for as long as they cannot be stored: what was
+// entered before is kept, and Ctrl-C leaves.
 func (f *taskForm) askFiles(ctx context.Context, wrong string) error {
 	u := f.task.Upload
 	if u == nil || wrong == "" && len(f.answer.Files) > 0 {

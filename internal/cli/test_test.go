@@ -57,22 +57,22 @@ func TestFailuresArePrintable(t *testing.T) {
 	}
 }
 
-// watched runs tests of a folder with --watch. look lets it look at the files once more, and returns what it wrote.
-func watched(t *testing.T, folder string) (look func() (out, err string)) {
+// watched runs tests of a folder with --watch. scan lets it read the files once more, and returns what it wrote.
+func watched(t *testing.T, folder string) (scan func() (out, err string)) {
 	t.Helper()
 	var out, problems bytes.Buffer
 	c := &testCommand{console: console{out: &out, err: &problems}, watch: true, output: formatTable, paths: []string{folder}}
 	ctx, cancel := context.WithCancel(t.Context())
-	next, looked := make(chan time.Time), make(chan error, 1)
-	go func() { looked <- c.watchFiles(ctx, next) }()
+	next, ended := make(chan time.Time), make(chan error, 1)
+	go func() { ended <- c.watchFiles(ctx, next) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-looked; err != nil {
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
 	return func() (string, string) {
-		next <- time.Time{} // taken when the look before has ended
+		next <- time.Time{} // taken when the scan before has ended
 		next <- time.Time{}
 		a, b := out.String(), problems.String()
 		return a, b
@@ -88,30 +88,30 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look := watched(t, folder)
+	scan := watched(t, folder)
 	for range 3 {
-		look()
+		scan()
 	}
-	if _, err := look(); strings.Count(err, "there are no tests") != 1 {
+	if _, err := scan(); strings.Count(err, "there are no tests") != 1 {
 		t.Errorf("without tests it says %q", err)
 	}
 	save("a.yaml", "document: {dsl: '1.0.3', namespace: test, name: a, version: '1.0.0'}\ndo: [{greet: {set: {x: 1}}}]\n")
 	save("a.test.yaml", "tests: [{name: greets, expect: {output: {x: 1}}}]\n")
 	save("b.test.yaml", "workflow: ./a.yaml\ntests: [{name: other, expext: {}}]\n")
-	first, _ := look()
+	first, _ := scan()
 	if strings.Count(first, "✓ greets") != 1 || strings.Count(first, `Did you mean "expect"?`) != 1 {
 		t.Errorf("first it says %q", first)
 	}
-	if again, _ := look(); again != first {
+	if again, _ := scan(); again != first {
 		t.Errorf("without a change it runs again: %q", again[len(first):])
 	}
 	save("b.test.yaml", "workflow: ./a.yaml\ntests: [{name: other, expect: {output: {x: 2}}}]\n")
-	changed, _ := look()
+	changed, _ := scan()
 	if rest := changed[len(first):]; strings.Contains(rest, "greets") || !strings.Contains(rest, "✗ other") {
 		t.Errorf("after a change of one file it says %q", rest)
 	}
 	save("a.yaml", "document: {dsl: '1.0.3', namespace: test, name: a, version: '1.0.0'}\ndo: [{greet: {set: {x: 22}}}]\n")
-	both, _ := look()
+	both, _ := scan()
 	if rest := both[len(changed):]; strings.Count(rest, "✗ greets") != 1 || strings.Count(rest, "✗ other") != 1 {
 		t.Errorf("after a change of the definition it says %q", rest)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// conversion is a scenario as a test file of `chargehand test`: what it deploys becomes definitions, what it does becomes
-// steps of the script, and what it looks at becomes expectations. The answers of servers are put into mocks later
-// (recordMocks).
+// conversion is a scenario as a test file of `chargehand test`: what it deploys becomes definitions, what it does
+// becomes steps of the script, and what it looks at becomes expectations. The answers of servers are put into mocks
+// later (rehearsal.record).
 type conversion struct {
 	definitions []string // the last one is tested
 	test        map[string]any
@@ -22,12 +22,12 @@ type conversion struct {
 	mocks       map[string]any
 	secrets     map[string]any
 	script      []any
-	answers     []titled // of people, by the titles of their tasks
-	verdicts    []titled // what became of human tasks
-	refused     bool     // the definition must not be accepted
-	places      []place  // where, and why
-	says        []string // what a refusal says
-	paths       []string // whose requests are counted
+	answers     []titled    // of people, by the titles of their tasks
+	verdicts    []titled    // what became of human tasks
+	refused     bool        // the definition must not be accepted
+	problems    []problemAt // which the refusal must have
+	says        []string    // what a refusal says
+	paths       []string    // whose requests are counted
 	started     bool
 	ended       bool
 }
@@ -38,8 +38,8 @@ type titled struct {
 	value any
 }
 
-// place is a problem of a definition.
-type place struct{ code, pointer string }
+// problemAt is a problem of a definition.
+type problemAt struct{ code, pointer string }
 
 // unconvertible is why a scenario is no test: what it looks at, a test does not have.
 type unconvertible string
@@ -176,7 +176,7 @@ var conversions = []struct {
 	}},
 	{step(`a workflow with (\d+) tasks inside of each other`), func(c *conversion, a []string) error { return c.define(nested(a[0])) }},
 	{step(`the definition should be refused with '([a-z_]+)' at '([^']*)'`), func(c *conversion, a []string) error {
-		c.places = append(c.places, place{a[0], a[1]})
+		c.problems = append(c.problems, problemAt{a[0], a[1]})
 		return nil
 	}},
 	{step(`the refusal should say '(.+)'`), func(c *conversion, a []string) error { c.says = append(c.says, a[0]); return nil }},

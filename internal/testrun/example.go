@@ -18,8 +18,8 @@ import (
 // CodeExample is the code of the warning that a value was made up (Config.Examples).
 const CodeExample = "example_used"
 
-// example makes up an answer for a task without a mock (Config.Examples), from what declares its shape: the answer of an
-// operation of OpenAPI, the form of a human task, or the schema of the output. nil: why there is none.
+// example makes up an answer for a task without a mock (Config.Examples), from what declares its shape: the answer of
+// an operation of OpenAPI, the form of a human task, or the schema of the output. nil: why there is none.
 func (p *play) example(a asking) (entry *testfile.Entry, why string) {
 	if !p.suite.runner.Examples {
 		return nil, ""

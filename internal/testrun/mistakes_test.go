@@ -23,7 +23,7 @@ do:
   - program: {run: {script: {language: js, code: 'return 1'}}}
   - approve: {call: 'human:1.0.0@default', with: {title: Approve, outcomes: [approve, reject]}}
   - tell: {run: {workflow: {namespace: shop, name: notify, version: '1.0.0'}}}
-  - heard: {listen: {to: {one: {with: {type: com.example.paid}}}}}
+  - payment: {listen: {to: {one: {with: {type: com.example.paid}}}}}
   - pause: {wait: PT1M}
   - left: {do: [{same: {call: http, with: {method: get, endpoint: 'https://example.org/'}}}]}
   - right: {do: [{same: {call: http, with: {method: get, endpoint: 'https://example.org/'}}}]}

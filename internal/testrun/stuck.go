@@ -11,8 +11,8 @@ import (
 	"github.com/chargehand/chargehand/internal/testfile"
 )
 
-// exampleOr is an example of what a task without a mock answers, where the run has examples, or the error that it lacks a
-// mock, with one to paste.
+// exampleOr is an example of what a task without a mock answers, where the run has examples, or the error that it lacks
+// a mock, with one to paste.
 func (p *play) exampleOr(a asking) (*testfile.Entry, error) {
 	entry, why := p.example(a)
 	if entry != nil {
