@@ -38,8 +38,8 @@ func NoFiles(path string) ([]byte, error) {
 	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 }
 
-// Record writes the test file of a recording and runs it. read reads the files in o.Files by their paths, one at a time.
-// What persons have answered is written by the rules of forms if the test passes so, else as it came.
+// Record writes the test file of a recording and runs it. read reads the files in o.Files by their paths, each when the
+// test needs it. What persons have answered is written by the rules of forms if the test passes so, else as it came.
 func Record(ctx context.Context, g *client.Recording, o Options, read func(path string) ([]byte, error)) (*File, error) {
 	p := Compile(o.Source)
 	o.ElapsedMs, o.Answers = -1, true
