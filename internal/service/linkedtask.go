@@ -341,7 +341,7 @@ func (s *Service) acceptsUpload(ctx context.Context, o *openedLink, u *LinkUploa
 		return err
 	case request.Upload == nil:
 		return refuse("no_upload", "The task asks for no files.")
-	case !accepts(request.Upload.Accept, &store.File{Name: name, MediaType: u.ContentType}):
+	case !request.Upload.Accepts(name, u.ContentType):
 		return refuse("not_accepted", "The file "+name+" is none of: "+strings.Join(request.Upload.Accept, ", ")+".")
 	}
 	return nil
