@@ -49,6 +49,13 @@ type Start struct {
 	Outcome *store.Outcome
 }
 
+// EventsSinceMs is since when events are for an execution, of which its machine says that they are for it since a time
+// (machine.Subscription.SinceMs). Its client may publish an event as soon as it is accepted. That it gets its
+// first slot later is no reason to lose the event; only a start that was delayed on purpose is.
+func EventsSinceMs(row *store.Execution, machineMs int64) int64 {
+	return min(machineMs, max(row.ID.Milli(), row.StartMs))
+}
+
 // InTx is a function of a caller that the engine runs in its own transaction: remembering the request
 // that led to it. It does nothing but SQL, may run more than once (store.DB.Update), and its
 // error undoes the transaction and is returned as it is.

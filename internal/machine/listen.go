@@ -13,7 +13,7 @@ import (
 type Subscription struct {
 	Command CommandID
 	Filters []Filter
-	SinceMs int64 // milliseconds since 1970: the start of the execution (T60)
+	SinceMs int64 // milliseconds since 1970: the start of the execution; an engine takes its acceptance (T60)
 	// Position is the number of the last event that it was given; what is not above it is
 	// ignored. It may start above 0.
 	Position int64

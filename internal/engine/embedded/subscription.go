@@ -3,6 +3,7 @@ package embedded
 import (
 	"time"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
@@ -76,14 +77,14 @@ func (s *writeSet) trackSubscriptions() {
 }
 
 // positionSubscriptions finds the position at which new subscriptions begin: behind the last event
-// that is older than the execution (T60).
+// that is older than the acceptance of the execution (T60).
 func (e *Engine) positionSubscriptions(s *writeSet) error {
 	for _, sub := range s.inst.subscriptions {
 		if sub.Since >= 0 {
 			continue
 		}
 		err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
-			sub.Since, err = rd.LastEventBefore(sub.Account, sub.Environment, sub.wanted.SinceMs)
+			sub.Since, err = rd.LastEventBefore(sub.Account, sub.Environment, engine.EventsSinceMs(&s.inst.row, sub.wanted.SinceMs))
 			return err
 		})
 		if err != nil {

@@ -95,7 +95,7 @@ func suiteIn(fx *fixture, w *machinetest.Fixture) (*fixture, *suiteOutside) {
 
 // startScript starts an execution of a plan, which is cancelled when an activity hangs, if
 // the script says so.
-func (fx *fixture) startScript(o *suiteOutside, p *plan.Plan, input value.Value, id [16]byte) (store.Execution, error) {
+func (fx *fixture) startScript(o *suiteOutside, p *plan.Plan, input value.Value, id func() chargehand.ExecutionID) (store.Execution, error) {
 	fx.mu.Lock()
 	fx.plans[1] = p
 	fx.mu.Unlock()
@@ -103,8 +103,8 @@ func (fx *fixture) startScript(o *suiteOutside, p *plan.Plan, input value.Value,
 		return store.Execution{}, err
 	}
 	row := fx.row(1, string(value.Marshal(input)))
-	if id != [16]byte{} {
-		row.ID = id
+	if id != nil { // it is made after the events before, because it tells when the execution was accepted (T60)
+		row.ID = id()
 	}
 	o.mu.Lock()
 	o.engine = fx.engine
@@ -175,7 +175,7 @@ func (r engineRunner) Run(
 	fx, outside := suiteIn(r.make(t), w)
 	fx.start()
 	defer fx.stop()
-	row, err := fx.startScript(outside, p, input, [16]byte{})
+	row, err := fx.startScript(outside, p, input, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,8 +241,11 @@ func (r crashRunner) Run(
 		}
 		return true, false
 	})
-	id := fx.id()
-	started, err := fx.startScript(outside, p, input, id)
+	var id chargehand.ExecutionID
+	started, err := fx.startScript(outside, p, input, func() chargehand.ExecutionID {
+		id = fx.id()
+		return id
+	})
 	if err == nil && !started.Status.Final() {
 		stopPublishing := fx.publishEvents(outside, started)
 		defer stopPublishing()
@@ -284,7 +287,7 @@ func (r crashRunner) Run(
 	})
 	if errors.Is(err, store.ErrNotFound) && refused != nil {
 		// It was never accepted: the client starts it again.
-		row, err = fx.startScript(outside, p, input, [16]byte{})
+		row, err = fx.startScript(outside, p, input, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

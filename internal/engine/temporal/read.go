@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/eventstream"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/secret"
@@ -97,7 +98,7 @@ func (a *activities) openSubscriptions(ctx context.Context, l *readRequest) ([]s
 		rows = make([]store.Subscription, len(l.Asked))
 		for i := range l.Asked {
 			asked := &l.Asked[i]
-			since, err := tx.LastEventBefore(row.Account, row.Environment, asked.SinceMs) // T60
+			since, err := tx.LastEventBefore(row.Account, row.Environment, engine.EventsSinceMs(&row, asked.SinceMs)) // T60
 			if err != nil {
 				return err
 			}
