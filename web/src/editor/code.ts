@@ -40,7 +40,8 @@ export interface Options {
   label: string;
   /** Texts of the parts that CodeMirror makes, by their English ones. */
   phrases: Record<string, string>;
-  complete: CompletionSource;
+  /** False: nothing is offered while one types. */
+  complete: CompletionSource | false;
   /** What the word under the pointer stands for. */
   describe: HoverTooltipSource;
   changed: (text: string) => void;
@@ -114,12 +115,14 @@ export class Code {
         doc: text,
         extensions: [
           basics(label, phrases),
+          // It can have the focus without one, which axe does not know.
+          EditorView.contentAttributes.of({ tabindex: "0" }),
           indentUnit.of("  "),
           history(),
           codeFolding(),
           highlightActiveLine(),
           lintGutter(),
-          autocompletion({ override: [complete] }),
+          autocompletion({ override: complete ? [complete] : [] }),
           hoverTooltip(describe),
           keymap.of([
             ...completionKeymap,

@@ -41,7 +41,7 @@ export const definition = {
     noRoom: "This browser has no room to keep your text. Save it before you leave.",
     forbidden: "You may not change workflows here: your roles in this environment lack workflows:write.",
     beside: "Beside the text",
-    sides: { graph: "Graph", expression: "Expression", nothing: "Text only" },
+    sides: { graph: "Graph", tests: "Tests", expression: "Expression", nothing: "Text only" },
     noGraph: "The graph is shown once the definition has no errors.",
     keys: "Ctrl S saves a draft, Ctrl Shift S publishes, Ctrl Enter runs, Ctrl P goes to a task, F2 renames the one at the cursor, F8 goes to the next problem. Escape, then Tab leaves the text.",
     tasks: { go: "Go to a task", rename: "Rename the task" },
@@ -77,21 +77,6 @@ export const definition = {
     ] as readonly (readonly [string, string])[],
     /** Texts of CodeMirror, by its own. */
     phrases: {} as Record<string, string>,
-  },
-  conflict: {
-    title: "Conflict",
-    changed: (name: string) => `${name} has changed since you began. Your text is not saved.`,
-    taken: (name: string) => `There is a workflow ${name} already. Your text is not saved.`,
-    theirs: (version: string, by: string | undefined) =>
-      by === undefined ? `Version ${version}` : `Version ${version} by ${by},`,
-    help: "Nothing is lost. Put together what shall stay, on the side of your text; theirs remains a version of its own.",
-    continue: "Continue with mine",
-    take: "Continue with theirs",
-    theirsName: "Theirs",
-    mine: "Mine",
-    base: "Before both",
-    view: "Compare",
-    views: { both: "Theirs and mine", theirs: "What they changed", mine: "What I changed" },
   },
   compare: {
     title: "Compare",

@@ -103,6 +103,10 @@ export const execution = {
     notReached: "nicht erreicht",
     unreached: (task: string) => `${task} wurde nicht erreicht. Darum gibt es nichts davon zu zeigen.`,
     inside: (n: number) => plural(n, "Aufgabe", "Aufgaben"),
+    covered: (hits: number, missed: readonly string[]) =>
+      hits === 0
+        ? "von Tests nicht ausgeführt"
+        : `von Tests ${formatNumber(hits)}× ausgeführt${missed.length > 0 ? `, nicht genommen: ${formatList(missed)}` : ""}`,
     fold: (task: string) => `Aufgaben in ${task}`,
     way: (label: string, to: string) => (label === "" ? `dann ${to}` : `${label}: dann ${to}`),
     endOfAll: "das Ende des Workflows",

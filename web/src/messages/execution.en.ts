@@ -108,6 +108,10 @@ export const execution = {
     notReached: "not reached",
     unreached: (task: string) => `${task} has not been reached, so that there is nothing to show of it.`,
     inside: (n: number) => plural(n, "task", "tasks"),
+    covered: (hits: number, missed: readonly string[]) =>
+      hits === 0
+        ? "not run by tests"
+        : `run ${formatNumber(hits)}× by tests${missed.length > 0 ? `, not taken: ${formatList(missed)}` : ""}`,
     fold: (task: string) => `Tasks in ${task}`,
     way: (label: string, to: string) => (label === "" ? `then ${to}` : `${label}: then ${to}`),
     endOfAll: "the end of the workflow",

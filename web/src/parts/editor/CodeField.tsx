@@ -7,12 +7,18 @@ import { definitionTexts } from "../../messages/definition.ts";
 
 /** The text of a definition. */
 export function CodeField({
+  name,
+  keys,
   first,
   ready,
   changed,
   moved,
   dropped,
 }: {
+  /** Of a text that is no definition: its name for screen readers. There is nothing to complete in it. */
+  name?: string;
+  /** What keys do in it, in a line. */
+  keys?: string;
   first: string;
   /** The editor is there, or gone. */
   ready: (code: Code | null) => void;
@@ -27,16 +33,19 @@ export function CodeField({
     return new Code({
       parent: element,
       text: first,
-      label: texts.label,
+      label: name ?? texts.label,
       phrases: texts.phrases,
-      complete: async (context) => {
-        const [language, { completeFrom }] = await Promise.all([
-          queries.ensureQueryData(languageQuestion()).catch(() => undefined),
-          import("../../editor/complete.ts"),
-        ]);
-        return language === undefined ? null : completeFrom(language as Schema, texts.variables)(context);
-      },
-      describe: async (view, at) => (await import("../../editor/hover.ts")).describe(texts.variables, view, at),
+      complete:
+        name === undefined &&
+        (async (context) => {
+          const [language, { completeFrom }] = await Promise.all([
+            queries.ensureQueryData(languageQuestion()).catch(() => undefined),
+            import("../../editor/complete.ts"),
+          ]);
+          return language === undefined ? null : completeFrom(language as Schema, texts.variables)(context);
+        }),
+      describe: async (view, at) =>
+        name !== undefined ? null : (await import("../../editor/hover.ts")).describe(texts.variables, view, at),
       changed,
       moved,
       leaving: setLeaves,
@@ -58,7 +67,7 @@ export function CodeField({
     <>
       <div className="code" ref={parent} />
       <p className="meta" role="status">
-        {leaves ? texts.leaves : texts.keys}
+        {leaves ? texts.leaves : (keys ?? texts.keys)}
       </p>
     </>
   );

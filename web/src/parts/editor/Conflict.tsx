@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { Base } from "../../api/definitions.ts";
-import { definitionTexts } from "../../messages/definition.ts";
+import { conflictTexts } from "../../messages/conflict.ts";
 import { Copy } from "../Copy.tsx";
 import { When } from "../Time.tsx";
 import Diff from "./Diff.tsx";
@@ -21,7 +21,7 @@ export default function Conflict({
   /** Continues with a text. */
   resolve: (text: string) => void;
 }) {
-  const texts = definitionTexts().conflict;
+  const texts = conflictTexts();
   const [text, setText] = useState(mine);
   const [view, setView] = useState<(typeof views)[number]>("both");
   const isNew = base.tag === undefined;

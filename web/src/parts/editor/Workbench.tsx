@@ -3,6 +3,7 @@ import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Suspense, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import type { Base } from "../../api/definitions.ts";
 import { environment } from "../../api/environment.ts";
+import type { CoveredTask } from "../../api/tests.ts";
 import { useMay, useMe } from "../../api/me.ts";
 import type { Code } from "../../editor/code.ts";
 import type { Named } from "../../editor/path.ts";
@@ -11,7 +12,6 @@ import { definitionTexts } from "../../messages/definition.ts";
 import { Dialog } from "../Dialog.tsx";
 import { later } from "../later.tsx";
 import { Failure } from "../Notice.tsx";
-import { When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { Bar } from "./Bar.tsx";
 import { CodeField } from "./CodeField.tsx";
@@ -22,12 +22,14 @@ import { useValidation } from "./useValidation.ts";
 import "../../styles/editor.css";
 
 const Beside = later(() => import("./Beside.tsx"));
+const Unsaved = later(() => import("./Unsaved.tsx"));
+const Tests = later(() => import("./Tests.tsx"));
 const Expression = later(() => import("./Expression.tsx"));
 const Publish = later(() => import("./Publish.tsx"));
 const Conflict = later(() => import("./Conflict.tsx"));
 const TaskDialog = later(() => import("./TaskDialog.tsx"));
 
-const sides = ["graph", "expression", "nothing"] as const;
+const sides = ["graph", "tests", "expression", "nothing"] as const;
 
 /** The editor of a definition, with what the server says about it, its graph, and a place to try expressions. */
 export default function Workbench({
@@ -70,7 +72,8 @@ export default function Workbench({
     saving.tell("");
   };
   const [side, setSide] = useState<(typeof sides)[number]>(sample === undefined ? "graph" : "expression");
-  const [tried, setTried] = useState(sample !== undefined); // what is typed there stays
+  const [opened, setOpened] = useState<readonly string[]>([side]); // what is typed there stays
+  const [covered, setCovered] = useState<{ text: string; tasks: ReadonlyMap<string, CoveredTask> }>();
   const [at, setAt] = useState("");
   const [publishing, setPublishing] = useState<Named>();
   const [room, setRoom] = useState(true);
@@ -145,7 +148,7 @@ export default function Workbench({
     if (document.querySelector("[role=dialog]")) {
       return;
     }
-    if (event.key === "F2" && (event.target as Element).closest(".code")) {
+    if (event.key === "F2" && (event.target as Element).closest(".workbench-text")) {
       event.preventDefault();
       setSeeking("rename");
       return;
@@ -197,22 +200,16 @@ export default function Workbench({
       {saving.error !== undefined && <Failure error={saving.error} />}
       {!room && <p className="alert">{texts.noRoom}</p>}
       {kept && (
-        <div className="row kept" role="status">
-          <span>
-            {texts.kept} <When at={kept.at} />
-          </span>
-          <Button
-            variant="default"
-            size="compact-sm"
-            onClick={() => {
+        <Suspense>
+          <Unsaved
+            at={kept.at}
+            discard={() => {
               code.current?.replace(fresh.text);
               saving.begin(fresh);
               setKept(undefined);
             }}
-          >
-            {texts.discard}
-          </Button>
-        </div>
+          />
+        </Suspense>
       )}
       {saving.conflict && (
         <Suspense fallback={<Waiting />}>
@@ -240,7 +237,7 @@ export default function Workbench({
               aria-pressed={each === side}
               onClick={() => {
                 setSide(each);
-                setTried(tried || each === "expression");
+                setOpened([...opened, each]);
               }}
             >
               {texts.sides[each]}
@@ -264,13 +261,33 @@ export default function Workbench({
             />
           </div>
           <div hidden={side !== "expression"}>
-            <Suspense fallback={<Waiting />}>{tried && <Expression sample={sample} />}</Suspense>
+            <Suspense fallback={<Waiting />}>
+              {opened.includes("expression") && <Expression sample={sample} />}
+            </Suspense>
+          </div>
+          <div hidden={side !== "tests"}>
+            <Suspense fallback={<Waiting />}>
+              {opened.includes("tests") && (
+                <Tests
+                  Field={CodeField}
+                  definition={text}
+                  place={place}
+                  covered={setCovered}
+                  go={(line) => code.current?.goTo(line, 1)}
+                />
+              )}
+            </Suspense>
           </div>
           {side === "graph" && (
             <div className="workbench-graph">
               {checked?.graph ? (
                 <Suspense fallback={<Waiting />}>
-                  <Beside graph={checked.graph} selected={node} select={(id) => code.current?.goToPointer(id)} />
+                  <Beside
+                    graph={checked.graph}
+                    covered={covered?.text === text ? covered.tasks : undefined}
+                    selected={node}
+                    select={(id) => code.current?.goToPointer(id)}
+                  />
                 </Suspense>
               ) : (
                 <p className="meta">{texts.noGraph}</p>

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { ReactFlow, ViewportPortal, type Node as Drawn, type ReactFlowInstance } from "@xyflow/react";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import type { CoveredTask } from "../../api/tests.ts";
 import { layoutGraph, type Box, type Layout } from "../../graph/layout.ts";
 import { countInside, type Index } from "../../graph/model.ts";
 import { walk, type Arrow } from "../../graph/walk.ts";
@@ -13,6 +14,8 @@ export interface ViewProps {
   index: Index;
   /** How the tasks of an execution are; undefined: the graph is of a definition. */
   rows: ReadonlyMap<string, TaskRow> | undefined;
+  /** What tests have run of a definition; undefined: none have run. */
+  covered?: ReadonlyMap<string, CoveredTask> | undefined;
   closed: ReadonlySet<string>;
   selected: string | undefined;
   select: (id: string) => void;
@@ -26,7 +29,7 @@ const least = 0.6;
 const margin = 16;
 
 /** The graph as a picture that can be moved and made larger. Its layout changes only when boxes open or close. */
-export function Canvas({ index, rows, closed, selected, select, fold }: ViewProps) {
+export function Canvas({ index, rows, covered, closed, selected, select, fold }: ViewProps) {
   const texts = executionTexts().graph;
   const layout = useMemo(() => layoutGraph(index, closed), [index, closed]);
   const inside = useMemo(() => {
@@ -49,6 +52,7 @@ export function Canvas({ index, rows, closed, selected, select, fold }: ViewProp
       box,
       row: rows?.get(box.id),
       plain: rows === undefined,
+      covered: covered?.get(box.id),
       inside: inside.get(box.id),
       selected: box.id === selected,
       active: box.id === active,

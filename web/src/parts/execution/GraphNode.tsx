@@ -1,4 +1,5 @@
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
+import type { CoveredTask } from "../../api/tests.ts";
 import type { Box } from "../../graph/layout.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { StateIcon } from "../icons.tsx";
@@ -10,6 +11,7 @@ export interface NodeData extends Record<string, unknown> {
   row: TaskRow | undefined;
   /** It is of a definition, which has no states. */
   plain: boolean;
+  covered: CoveredTask | undefined;
   /** How many tasks a closed box holds. */
   inside: number | undefined;
   selected: boolean;
@@ -20,18 +22,25 @@ export interface NodeData extends Record<string, unknown> {
 
 /** A task in the picture, a box around tasks, or where a list begins or ends. */
 export function GraphNode({ data }: { data: NodeData }) {
-  const { box, row, plain, inside, selected, active, select, fold } = data;
+  const { box, row, plain, covered, inside, selected, active, select, fold } = data;
   const texts = executionTexts().graph;
   const { node } = box;
   if (!node) {
     return <div className={`graph-${box.kind}`}>{box.kind === "label" ? box.text : texts[partOf(box)]}</div>;
   }
   const { state, words } = plain ? { state: undefined, words: [] } : nodeState(node, row);
-  const text = [...words, inside === undefined ? "" : texts.inside(inside), node.detail].filter(Boolean).join(" · ");
+  const text = [
+    ...words,
+    covered && coveredText(covered),
+    inside === undefined ? "" : texts.inside(inside),
+    node.detail,
+  ]
+    .filter(Boolean)
+    .join(" · ");
   const Chevron = box.kind === "box" ? IconChevronDown : IconChevronRight;
   return (
     <div
-      className={`graph-node graph-is-${state ?? (plain ? "plain" : "unreached")}${box.kind === "box" ? " graph-box" : ""}`}
+      className={`graph-node graph-is-${state ?? (plain ? coveredClass(covered) : "unreached")}${box.kind === "box" ? " graph-box" : ""}`}
       data-selected={selected || undefined}
     >
       <button
@@ -63,6 +72,22 @@ export function GraphNode({ data }: { data: NodeData }) {
       )}
     </div>
   );
+}
+
+function coveredClass(task: CoveredTask | undefined): "plain" | "covered" | "partly" | "missed" {
+  if (!task) {
+    return "plain";
+  }
+  if (task.hits === 0) {
+    return "missed";
+  }
+  return task.branches.some((branch) => branch.hits === 0) ? "partly" : "covered";
+}
+
+/** How often tests have run a task, and which of its ways none has taken. */
+export function coveredText({ hits, branches }: CoveredTask): string {
+  const missed = branches.filter((branch) => branch.hits === 0).map((branch) => branch.name);
+  return executionTexts().graph.covered(hits, missed);
 }
 
 function partOf(box: Box): "start" | "end" | "port" {

@@ -6,12 +6,13 @@ import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { StateMark } from "../StateMark.tsx";
 import type { ViewProps } from "./Canvas.tsx";
+import { coveredText } from "./GraphNode.tsx";
 import { kindOf, nodeState } from "./states.ts";
 
 const rowHeight = 48;
 
 /** The graph as a tree of tasks that says where each leads: what the picture shows, for all who cannot use it. */
-export function Outline({ index, rows, closed, selected, select, fold }: ViewProps) {
+export function Outline({ index, rows, covered, closed, selected, select, fold }: ViewProps) {
   const lines = useMemo(() => outline(index, closed), [index, closed]);
   const box = useRef<HTMLDivElement>(null);
   const [moved, setMoved] = useState<string>();
@@ -60,6 +61,7 @@ export function Outline({ index, rows, closed, selected, select, fold }: ViewPro
           }
           const { node } = line;
           const { state, words } = rows ? nodeState(node, rows.get(node.id)) : { state: undefined, words: [] };
+          const run = covered?.get(node.id);
           const Chevron = closed.has(node.id) ? IconChevronRight : IconChevronDown;
           return (
             // Keys are those of the tree, which has the focus.
@@ -100,6 +102,7 @@ export function Outline({ index, rows, closed, selected, select, fold }: ViewPro
               <span className="outline-more meta">
                 {[
                   line.heading,
+                  run && coveredText(run),
                   ...words.filter((word) => state !== undefined && word !== t().states[state]),
                   node.detail,
                   ...line.ways.map((way) => wayText(index, way)),

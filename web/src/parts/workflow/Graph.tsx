@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { IconX } from "@tabler/icons-react";
 import { Fragment, useEffect, useMemo, useState } from "react";
+import type { CoveredTask } from "../../api/tests.ts";
 import { versionQuestion, workflowGraphQuestion, type WorkflowDetail } from "../../api/workflows.ts";
 import { closedAtFirst, indexOf, type Graph as Data, type Node } from "../../graph/model.ts";
 import { definitionTexts } from "../../messages/definition.ts";
@@ -84,12 +85,15 @@ function Loaded({
 /** The graph of a definition, as a picture or as an outline. Narrow windows show the outline first. */
 export function DefinitionGraph({
   graph,
+  covered,
   view,
   change,
   selected,
   select,
 }: {
   graph: Data;
+  /** What tests have run of it, if some have run. */
+  covered?: ReadonlyMap<string, CoveredTask> | undefined;
   view: Address["view"];
   change: (view: "picture" | "outline") => void;
   selected: string | undefined;
@@ -106,6 +110,7 @@ export function DefinitionGraph({
         change={change}
         index={index}
         rows={undefined}
+        covered={covered}
         closed={closed}
         selected={selected}
         select={select}
