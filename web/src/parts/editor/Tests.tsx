@@ -55,10 +55,6 @@ export default function Tests({
   const abort = useRef<AbortController>(null);
   useEffect(() => () => abort.current?.abort(), []);
   useEffect(() => {
-    const timer = setTimeout(() => setRoom(text === template || write(key, text)), 300);
-    return () => clearTimeout(timer);
-  }, [key, text]);
-  useEffect(() => {
     const fresh = outcome?.tests === text;
     code.current?.mark(fresh ? remarksIn(outcome) : []);
   }, [outcome, text]);
@@ -104,7 +100,10 @@ export default function Tests({
         keys={texts.leave}
         first={first}
         ready={ready}
-        changed={setText}
+        changed={(next) => {
+          setText(next);
+          setRoom(write(key, next)); // at once: the page may be left at any time
+        }}
         moved={() => undefined}
         dropped={(file) => void open(file)}
       />
