@@ -92,7 +92,12 @@ func (c *call) readTask() (*sentTask, error) {
 			return nil, tooLarge(maxTaskForm)
 		}
 		name := part.FormName()
-		left -= int64(len(name))
+		for _, value := range part.Header { // with the names of inputs and of files, which may have 10 MiB else
+			left -= max(0, int64(len(strings.Join(value, "")))-freeHeader)
+		}
+		if left < 0 {
+			return nil, tooLarge(maxTaskTexts)
+		}
 		if of, ok := strings.CutPrefix(name, page.TaskUpload); ok {
 			if err := c.storeUpload(sent, of, part); err != nil {
 				return nil, err
@@ -109,6 +114,9 @@ func (c *call) readTask() (*sentTask, error) {
 		sent.take(name, strings.ToValidUTF8(string(text), "\ufffd"))
 	}
 }
+
+// freeHeader is how much of a header does not count: what browsers write around names, and short names.
+const freeHeader = 64
 
 // maxTaskParts bounds the parts of a form: the texts, the files, and the buttons.
 const maxTaskParts = draft.MaxTexts + 4*service.MaxLinkUploads
@@ -194,7 +202,7 @@ func (c *call) uploadProblem(name string, err error) (text string, ok bool) {
 	case chargehand.CodeAnswerInvalid:
 		word = "file-refused"
 	case chargehand.CodePayloadTooLarge:
-		return f.words("file-large", name, page.Size(f.lang, min(c.server.limits.UploadBytes, service.MaxLinkUploadBytes))), true
+		return f.words("file-large", cut(name, 255), page.Size(f.lang, min(c.server.limits.UploadBytes, service.MaxLinkUploadBytes))), true
 	case chargehand.CodeStorageReserve, chargehand.CodeQuotaExceeded:
 		word = "file-room"
 	case chargehand.CodeInvalidParameter:
