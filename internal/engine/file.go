@@ -50,8 +50,37 @@ func MayRead(r *store.Reader, row *store.Execution, f *store.File) (bool, error)
 // send it data can make up a reference.
 func HasFile(r *store.Reader, row *store.Execution, f *store.File) (bool, error) {
 	author, err := authorOf(r, row.Revision)
-	if err != nil || slices.Contains(author.Files, f.ID) || f.Execution == row.No {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	return belongs(r, &author, row, f)
+}
+
+// KeepFiles takes out of known what does not belong to an execution (HasFile).
+func KeepFiles(r *store.Reader, row *store.Execution, known map[chargehand.FileID]store.File) error {
+	if len(known) == 0 {
+		return nil
+	}
+	author, err := authorOf(r, row.Revision)
+	if err != nil {
+		return err
+	}
+	for id, f := range known {
+		keep, err := belongs(r, &author, row, &f)
+		if err != nil {
+			return err
+		}
+		if !keep {
+			delete(known, id)
+		}
+	}
+	return nil
+}
+
+// belongs is HasFile for the author of the definition.
+func belongs(r *store.Reader, author *store.Author, row *store.Execution, f *store.File) (bool, error) {
+	if slices.Contains(author.Files, f.ID) || f.Execution == row.No {
+		return true, nil
 	}
 	if uses, err := r.UsesFile(f.No, row.No); err != nil || uses || f.Execution == 0 {
 		return uses, err

@@ -76,6 +76,22 @@ func (s *Service) filesOfTask(ctx context.Context, task *store.HumanTask) ([]cha
 	return ids, nil
 }
 
+// filesOfExecution finds the files that data of a task refers to and that belong to its execution: like a request, a
+// definition can name any.
+func filesOfExecution(
+	r *store.Reader, task *store.HumanTask, data value.Value,
+) (known map[chargehand.FileID]store.File, err error) {
+	known, err = r.FilesByID(task.Account, task.Environment, engine.NamedFiles(data))
+	if err != nil || len(known) == 0 {
+		return nil, err
+	}
+	e, err := r.ExecutionByNo(task.Execution)
+	if err != nil {
+		return nil, err
+	}
+	return known, engine.KeepFiles(r, &e, known)
+}
+
 // referenceID is the file that a value refers to.
 func referenceID(v value.Value) (id chargehand.FileID, ok bool) {
 	object, _ := v.(map[string]any)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/blob"
+	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/human"
 	"github.com/chargehand/chargehand/internal/signin/token"
 	"github.com/chargehand/chargehand/internal/store"
@@ -175,32 +177,27 @@ func (s *Service) LinkedTask(ctx context.Context, secret string, v View) (*Linke
 		if t.Task, err = s.shownTask(r, o.principal(nil), &o.who, &o.task); err != nil || o.state == LinkUsed {
 			return err
 		}
-		t.Files, t.Referred = nil, map[chargehand.FileID]File{}
-		for _, reference := range full.Request.Files {
-			err := s.eachFile(r, &o.task, reference, func(row *store.File) { t.Files = append(t.Files, *s.file(row, v)) })
-			if err != nil {
-				return err
-			}
-		}
-		return s.eachFile(r, &o.task, []any{full.Request.Show, full.Request.Data}, func(row *store.File) { t.Referred[row.ID] = *s.file(row, v) })
-	})
-	t.Task.Full = full
-	return t, err
-}
-
-// eachFile visits the files that data of a task refers to.
-func (s *Service) eachFile(r *store.Reader, task *store.HumanTask, data value.Value, visit func(*store.File)) error {
-	known, err := knownFiles(r, task.Account, task.Environment, data)
-	for id := range known {
+		request := &full.Request
+		known, err := filesOfExecution(r, &o.task, []any{[]any(request.Files), request.Show, request.Data})
 		if err != nil {
 			return err
 		}
-		var row store.File
-		if row, err = r.FileByID(task.Account, task.Environment, id); err == nil {
-			visit(&row)
+		t.Files, t.Referred = nil, map[chargehand.FileID]File{}
+		for _, reference := range request.Files {
+			id, _ := referenceID(reference)
+			if row, ok := known[id]; ok {
+				t.Files = append(t.Files, *s.file(&row, v))
+			}
 		}
-	}
-	return err
+		for _, id := range engine.NamedFiles([]any{request.Show, request.Data}) {
+			if row, ok := known[id]; ok {
+				t.Referred[id] = *s.file(&row, v)
+			}
+		}
+		return nil
+	})
+	t.Task.Full = full
+	return t, err
 }
 
 // LinkedFile is a file that was uploaded by a link and is not part of an answer yet. Text stands for it in a form: only
@@ -478,15 +475,22 @@ func (s *Service) answerByLink(ctx context.Context, q *AnswerByLink, body givenA
 	})
 }
 
-// linkAnswerer is the holder of a link. The holder may use the files that the form is filled with, and those of an
-// answer that were uploaded by the link.
+// linkAnswerer is the holder of a link. The holder may use the files of the execution that the form is filled with, and
+// those of an answer that were uploaded by the link.
 func (s *Service) linkAnswerer(ctx context.Context, o *openedLink, q *AnswerByLink) (*Principal, human.Request, error) {
 	request, err := s.taskRequest(ctx, &o.task)
 	if err != nil {
 		return nil, request, err
 	}
 	var files []chargehand.FileID
-	eachReference(request.Data, func(id chargehand.FileID) { files = append(files, id) })
+	err = s.view(ctx, func(r *store.Reader) error {
+		known, err := filesOfExecution(r, &o.task, request.Data)
+		files = slices.Collect(maps.Keys(known))
+		return err
+	})
+	if err != nil {
+		return nil, request, err
+	}
 	for id := range s.uploadsOf(o, q.Uploads) {
 		files = append(files, id)
 	}

@@ -208,10 +208,10 @@ func (s *Service) assignedOrManages(r *store.Reader, p *Principal, row *store.Hu
 
 // addressee is the responder of a link: the person that it was made for, behind whom its maker is. ended: the person
 // was a user and is one no more, or is disabled; or that is so of the maker, which knows the address, or the API key
-// that has made the link was revoked.
+// that has made the link was revoked or has expired.
 func (s *Service) addressee(r *store.Reader, account int64, l *store.TaskLink) (who responder, ended bool, err error) {
 	who = responder{id: l.ID.String(), name: l.Name, via: human.Via{Kind: human.ViaLink, ID: l.ID.String(), MadeBy: l.MakerID}}
-	if who.behind, ended, err = behindLink(r, account, l); err != nil || ended || l.EmailKey == "" {
+	if who.behind, ended, err = behindLink(r, account, l, s.nowMs()); err != nil || ended || l.EmailKey == "" {
 		return who, ended, err
 	}
 	who.person, who.id, who.email = true, l.EmailKey, l.EmailKey
@@ -242,7 +242,9 @@ func (s *Service) addressee(r *store.Reader, account int64, l *store.TaskLink) (
 
 // behindLink are the persons and API keys that may hold a link beside its addressee: its maker, and those behind that.
 // ended: the maker has lost the right to act at all, or too many are behind it to know them.
-func behindLink(r *store.Reader, account int64, l *store.TaskLink) (behind []string, ended bool, err error) {
+func behindLink(
+	r *store.Reader, account int64, l *store.TaskLink, nowMs int64,
+) (behind []string, ended bool, err error) {
 	switch {
 	case l.Maker == 0:
 		return nil, false, nil
@@ -257,7 +259,7 @@ func behindLink(r *store.Reader, account int64, l *store.TaskLink) (behind []str
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, false, err
 	}
-	if key.RevokedMs != 0 {
+	if key.RevokedMs != 0 || key.ExpiresMs != 0 && nowMs >= key.ExpiresMs {
 		return nil, true, nil
 	}
 	behind, err = makers(r, key)

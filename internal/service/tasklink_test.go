@@ -273,6 +273,17 @@ func TestLinksEndWithTheirMaker(t *testing.T) {
 			t.Errorf("the key that made it was revoked: state %d", fx.state(byBot))
 		}
 		wantCode(t, fx.answerBy(byBot), chargehand.CodeStateConflict)
+		brief := fx.endingKey("brief", "", fx.nowMs()+time.Hour.Milliseconds())
+		byBrief := fx.linked(brief, id, email("eve@example.org"))
+		fx.pass(time.Hour - time.Millisecond)
+		if fx.state(byBrief) != LinkOpen {
+			t.Errorf("the key that made it has not ended yet: state %d", fx.state(byBrief))
+		}
+		fx.pass(time.Millisecond)
+		if fx.state(byBrief) != LinkRefused {
+			t.Errorf("the key that made it has expired: state %d", fx.state(byBrief))
+		}
+		wantCode(t, fx.answerBy(byBrief), chargehand.CodeStateConflict)
 	})
 }
 
@@ -314,10 +325,15 @@ func TestTooManyMakers(t *testing.T) {
 // key is an API key that stands for no person, made by another or by the command line.
 func (fx *humanFixture) key(name, creator string) *Principal {
 	fx.t.Helper()
+	return fx.endingKey(name, creator, 0)
+}
+
+func (fx *humanFixture) endingKey(name, creator string, expiresMs int64) *Principal {
+	fx.t.Helper()
 	id := newID[chargehand.KeyID](fx.nowMs())
 	row := store.Key{
 		ID: id, Account: fx.account.No, Environment: chargehand.Live, Name: name, Scopes: "tasks:respond",
-		Hash: append([]byte(strings.Repeat("h", 16)), id[:]...), Creator: creator,
+		Hash: append([]byte(strings.Repeat("h", 16)), id[:]...), Creator: creator, ExpiresMs: expiresMs,
 	}
 	if err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error { row.No = 0; return tx.InsertKey(&row) }); err != nil {
 		fx.t.Fatal(err)
@@ -588,4 +604,90 @@ func TestUploadsByLinks(t *testing.T) {
 	}
 	_, err = fx.UploadByLink(ctx, one, LinkUpload{Name: "late.pdf", Content: strings.NewReader("late")})
 	wantCode(t, err, chargehand.CodeStateConflict)
+}
+
+// A definition can write the address of any file into a task. A link opens, and takes into the answer, only those that
+// belong to the execution.
+func TestLinksAndForeignFiles(t *testing.T) {
+	onBoth(t, func(t *testing.T, fx *humanFixture) {
+		foreign, own := fx.upload(fx.p, "foreign.txt", "secret"), fx.upload(fx.p, "own.txt", "open")
+		reference := func(f *File) map[string]any { return map[string]any{"uri": chargehand.FilesPath + f.ID.String()} }
+		uses := func(f *File) (used bool) {
+			t.Helper()
+			err := fx.rows.View(t.Context(), func(r *store.Reader) error {
+				row, err := r.FindExecution(fx.e.ID)
+				if err != nil {
+					return err
+				}
+				file, err := r.FindFile(f.ID)
+				if err != nil {
+					return err
+				}
+				used, err = r.UsesFile(file.No, row.No)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return used
+		}
+		err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+			row, err := tx.FindExecution(fx.e.ID)
+			if err != nil {
+				return err
+			}
+			file, err := tx.FindFile(own.ID)
+			if err != nil {
+				return err
+			}
+			return tx.UseFile(file.No, row.No)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := map[string]any{"type": "object", "properties": map[string]any{
+			"scan": map[string]any{"type": "object", "format": "file-ref"}, "list": map[string]any{"type": "array"},
+		}}
+		both := map[string]any{"scan": reference(foreign), "list": []any{reference(own)}}
+		for name, c := range map[string]struct {
+			request  map[string]any
+			files    int // of the execution, in the files of the task
+			referred bool
+		}{
+			"show":  {map[string]any{"show": both}, 0, true},
+			"data":  {map[string]any{"data": both}, 0, true},
+			"files": {map[string]any{"files": []any{reference(foreign), reference(own)}}, 1, false},
+		} {
+			c.request["form"] = form
+			secret := fx.linked(fx.p, fx.open(c.request), map[string]any{})
+			seen, err := fx.LinkedTask(t.Context(), secret, view)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, opens := seen.Referred[foreign.ID]; opens {
+				t.Errorf("%s: the link opens a file that is not of the execution", name)
+			}
+			if _, opens := seen.Referred[own.ID]; opens != c.referred {
+				t.Errorf("%s: the link opens the file of the execution: %t, want %t", name, opens, c.referred)
+			}
+			if len(seen.Files) != c.files || c.files == 1 && seen.Files[0].ID != own.ID {
+				t.Errorf("%s: the files are %+v", name, seen.Files)
+			}
+		}
+
+		id := fx.open(map[string]any{"form": form, "data": both})
+		q := AnswerByLink{
+			Secret: fx.linked(fx.p, id, map[string]any{}), Outcome: "done",
+			Data: map[string]any{"scan": reference(foreign)},
+		}
+		wantCode(t, fx.CheckAnswerByLink(t.Context(), q), chargehand.CodeAnswerInvalid)
+		wantCode(t, fx.AnswerTaskByLink(t.Context(), q), chargehand.CodeAnswerInvalid)
+		if uses(foreign) {
+			t.Error("an answer by a link has given the execution a file that it did not have")
+		}
+		q.Data = map[string]any{"scan": reference(own)}
+		if err := fx.AnswerTaskByLink(t.Context(), q); err != nil {
+			t.Errorf("an answer with the file of the execution: %v", err)
+		}
+	})
 }
