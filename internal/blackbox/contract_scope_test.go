@@ -193,7 +193,7 @@ func TestContractNoAnonymousMode(t *testing.T) {
 			if !strings.HasPrefix(path, "/api/v1") && !slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path) {
 				address = s.URL + "/api/v1" + path
 			}
-			for _, name := range []string{"workflowId", "executionId", "batchId", "fileId", "keyId", "userId", "groupId", "grantId", "operationId", "taskId"} {
+			for _, name := range []string{"workflowId", "executionId", "batchId", "fileId", "keyId", "userId", "groupId", "grantId", "operationId", "taskId", "linkId"} {
 				address = strings.ReplaceAll(address, "{"+name+"}", nobody)
 			}
 			address = strings.ReplaceAll(address, "{name}", "none") // of a secret
