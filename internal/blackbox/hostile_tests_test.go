@@ -101,7 +101,8 @@ func TestHostileTests(t *testing.T) {
 			case a.Status != attack.status || !strings.Contains(string(a.Body), attack.says):
 				t.Errorf("status %d after %s, want %d with %s\n%.1500s", a.Status, took, attack.status, attack.says, a.Body)
 			}
-			if took > 15*time.Second || len(a.Body) > 8<<20 || strings.Contains(string(a.Body), "root:x:0") {
+			verifySoon(t, "the answer", took, 15*time.Second)
+			if len(a.Body) > 8<<20 || strings.Contains(string(a.Body), "root:x:0") {
 				t.Errorf("answered after %s with %d bytes\n%.300s", took, len(a.Body), a.Body)
 			}
 			if attack.status == 422 {
@@ -133,9 +134,7 @@ func othersAreAnswered(t *testing.T, s *server, flow string) (stop func()) {
 					t.Errorf("%s meanwhile: %d", path, a.Status)
 				}
 			}
-			if took := time.Since(began); took > 3*time.Second {
-				t.Errorf("three other requests took %s meanwhile", took)
-			}
+			verifySoon(t, "three other requests meanwhile", time.Since(began), 3*time.Second)
 			select {
 			case <-done:
 				return

@@ -25,7 +25,7 @@ func (c *connection) tasksLink() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.tellTaskLink(made, &link)
+			return c.tellTaskLink(t, made, &link)
 		}))
 	cmd.Long = `Make a link by which a person answers a human task without an account, and print its address. It is shown this
 once: send it to that person alone, because who has it can answer.
@@ -43,12 +43,12 @@ A task that is assigned to certain people, or excludes some, needs --email: the 
 }
 
 // tellTaskLink prints the address of a link, alone on standard output.
-func (c *connection) tellTaskLink(made *client.MadeTaskLink, link *client.NewTaskLink) error {
+func (c *connection) tellTaskLink(t *client.HumanTask, made *client.MadeTaskLink, link *client.NewTaskLink) error {
+	if made.URL == "" {
+		return fmt.Errorf("the link %s was made, but its address is lost: make another one, and revoke this: chargehand tasks unlink %s %s", made.ID, t.ID, made.ID)
+	}
 	if !c.tables() {
 		return c.encode(made)
-	}
-	if made.URL == "" {
-		return fmt.Errorf("the link %s was made, but its address is lost: revoke it, and make another one", made.ID)
 	}
 	fmt.Fprintf(c.err, "link %s for %s; it works until %s:\n", made.ID, printable(link.Name), exactly(&made.ExpiresAt))
 	_, err := fmt.Fprintln(c.out, made.URL)

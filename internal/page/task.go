@@ -41,7 +41,6 @@ const (
 	TaskUploads = "uploads" // everything else that was uploaded
 	TaskUpload  = "upload:" // and the name of a field, or TaskFiles: a file to be uploaded
 
-	DoCheck  = "check"
 	DoAdd    = "add:"    // and the key of a group
 	DoRemove = "remove:" // and the key of an entry
 	DoAnswer = "answer:" // and the name of an outcome

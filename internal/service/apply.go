@@ -175,17 +175,22 @@ func (s *Service) apply(ctx context.Context, p *Principal, r *ApplyWorkflow, c *
 		if err != nil {
 			return nil, err
 		}
-		applied.Warnings, err = s.warnings(ctx, p, compiled.plan, compiled.problems)
-		return applied, err
+		applied.Warnings = s.warnings(ctx, p, compiled.plan, compiled.problems)
+		return applied, nil
 	}
 }
 
-// warnings are those of a definition that was applied.
-func (s *Service) warnings(ctx context.Context, p *Principal, compiled *plan.Plan, problems dsl.Problems) ([]chargehand.FieldError, error) {
+// warnings are those of a definition that was applied. It is stored by now, so what cannot be read is left out of them.
+func (s *Service) warnings(ctx context.Context, p *Principal, compiled *plan.Plan, problems dsl.Problems) []chargehand.FieldError {
+	problems = problems.Warnings()
 	people, err := s.unknownAssignees(ctx, p, compiled)
-	problems = append(problems.Warnings(), people...)
+	if err != nil {
+		s.log.Warn("read whom an applied definition assigns tasks to", "error", err)
+	} else {
+		problems = append(problems, people...)
+	}
 	problems.Sort()
-	return fieldErrors(problems), err
+	return fieldErrors(problems)
 }
 
 // findVersion reads what stands under the name and version of the definition. Codes: workflow_not_found.
@@ -403,11 +408,10 @@ func (s *Service) applied(ctx context.Context, p *Principal, r *ApplyWorkflow, f
 	if err != nil {
 		return nil, fmt.Errorf("compile the definition again: %w", err)
 	}
-	warnings, err := s.warnings(ctx, p, compiled, problems)
 	return &AppliedWorkflow{
 		Workflow: shownWorkflow(&row, nameOf(&revision)), Revision: revision.Number, Draft: revision.Draft,
-		Created: found.Status == statusCreated, Warnings: warnings,
-	}, err
+		Created: found.Status == statusCreated, Warnings: s.warnings(ctx, p, compiled, problems),
+	}, nil
 }
 
 // ApplyFromOperator applies a definition for the operator of the installation: in the first

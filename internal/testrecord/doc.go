@@ -3,4 +3,6 @@
 //
 // Write is pure. What it writes passes, unless the execution depended on what a test does not have: other definitions,
 // the values of its secrets, the clock of the server. Check runs a file, and says so.
+//
+// Replay gives what an execution received to another definition, and reports the first decision that is another one.
 package testrecord

@@ -65,11 +65,7 @@ func exampleOutput(t *plan.Task) (value.Value, string) {
 	case !inline:
 		return nil, "its `output.schema` is no `document` in the definition"
 	}
-	v, ok := exampleOf(document)
-	if !ok {
-		return nil, "no example of its `output.schema` can be made up"
-	}
-	return v, ""
+	return exampleOf(document, "its `output.schema`")
 }
 
 // exampleAnswer is the first outcome of a human task, with an example of its form.
@@ -85,23 +81,34 @@ func exampleAnswer(args value.Value) (*testfile.Answer, string) {
 	if request.Form == nil {
 		return answer, ""
 	}
-	data, ok := exampleOf(request.Form)
-	if !ok {
-		return nil, "no example of its form can be made up"
+	data, why := exampleOf(request.Form, "its form")
+	if why != "" {
+		return nil, why
 	}
 	answer.Data = data
 	return answer, ""
 }
 
-// exampleOf is a value that fits a JSON Schema. ok is false if none was found.
-func exampleOf(schema value.Value) (v value.Value, ok bool) {
+// exampleOf is a value that fits a JSON Schema. why says why none was found; what is the name of the schema there.
+func exampleOf(schema value.Value, what string) (v value.Value, why string) {
+	none := "no example of " + what + " can be made up"
 	compiled, err := plan.CompileForm(schema)
 	if err != nil {
-		return nil, false
+		return nil, none
 	}
 	e := exampler{root: schema}
 	v = e.of(schema, 0)
-	return v, len(compiled.Validate(v)) == 0
+	if e.over() {
+		return nil, tooManyValues(what)
+	}
+	if len(compiled.Validate(v)) > 0 {
+		return nil, none
+	}
+	return v, ""
+}
+
+func tooManyValues(what string) string {
+	return fmt.Sprintf("an example of %s would have more than %d values", what, maxExampleValues)
 }
 
 // exampleResponse is the first successful answer that an operation of OpenAPI or Swagger declares.
@@ -134,6 +141,9 @@ func (p *play) exampleResponse(args map[string]any) (*testfile.Response, string)
 			code = 200
 		}
 		body, has := e.body(response)
+		if e.over() {
+			return nil, tooManyValues("the answer of its operation")
+		}
 		return &testfile.Response{Status: code, Body: body, HasBody: has}, ""
 	}
 	return nil, fmt.Sprintf("its OpenAPI document has no operation %q with a successful answer", id)
@@ -153,17 +163,24 @@ func operationOf(document value.Value, id string) map[string]any {
 	return nil
 }
 
-// exampler makes up values of schemas. Only what is inside of root is referred to.
-type exampler struct{ root value.Value }
+// exampler makes up the value of a schema. Only what is inside of root is referred to.
+type exampler struct {
+	root value.Value
+	made int // values, and alternatives that were looked into
+}
 
 // The bounds of an example.
 const (
-	maxExampleDepth = 16
-	maxExampleItems = 100
+	maxExampleDepth  = 16
+	maxExampleItems  = 100
+	maxExampleValues = 10_000
 )
 
+// over tells that the example has too many values: it is not whole.
+func (e *exampler) over() bool { return e.made > maxExampleValues }
+
 // body is the body of an answer: an example that the document gives, or one of its schema.
-func (e exampler) body(response map[string]any) (value.Value, bool) {
+func (e *exampler) body(response map[string]any) (value.Value, bool) {
 	if examples, _ := response["examples"].(map[string]any); examples["application/json"] != nil { // Swagger 2.0
 		return examples["application/json"], true
 	}
@@ -193,7 +210,7 @@ func (e exampler) body(response map[string]any) (value.Value, bool) {
 }
 
 // resolve follows references inside of the document.
-func (e exampler) resolve(v value.Value) map[string]any {
+func (e *exampler) resolve(v value.Value) map[string]any {
 	for range maxExampleDepth {
 		object, _ := v.(map[string]any)
 		reference, isReference := object["$ref"].(string)
@@ -213,8 +230,12 @@ func (e exampler) resolve(v value.Value) map[string]any {
 	return nil
 }
 
-// of makes up a value. Whether it fits is for the caller to check.
-func (e exampler) of(schema value.Value, depth int) value.Value {
+// of makes up a value. Whether it fits, and is not over, is for the caller to check.
+func (e *exampler) of(schema value.Value, depth int) value.Value {
+	if e.over() {
+		return nil
+	}
+	e.made++
 	s := e.resolve(schema)
 	if depth > maxExampleDepth || s == nil {
 		return nil
@@ -304,7 +325,7 @@ func typeOf(s map[string]any) string {
 }
 
 // object has the properties that a schema names, as far as they end.
-func (e exampler) object(s map[string]any, depth int) value.Value {
+func (e *exampler) object(s map[string]any, depth int) value.Value {
 	properties, _ := s["properties"].(map[string]any)
 	required, _ := s["required"].([]any)
 	object := map[string]any{}
@@ -321,7 +342,7 @@ func (e exampler) object(s map[string]any, depth int) value.Value {
 	return object
 }
 
-func (e exampler) list(s map[string]any, depth int) value.Value {
+func (e *exampler) list(s map[string]any, depth int) value.Value {
 	n := max(1, wholeOf(s["minItems"], 0))
 	if most := wholeOf(s["maxItems"], n); most < n {
 		n = most

@@ -119,11 +119,26 @@ func TestExampleOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(schema, err)
 		}
-		got, ok := testrun.ExampleOf(v)
-		if !ok {
-			t.Errorf("%s has no example", schema)
+		got, why := testrun.ExampleOf(v, "it")
+		if why != "" {
+			t.Errorf("%s: %s", schema, why)
 		} else if text := string(value.Marshal(got)); want != "-" && text != want {
 			t.Errorf("%s has the example %s", schema, text)
 		}
+	}
+}
+
+// Lists in lists are no example without an end.
+func TestLargeExample(t *testing.T) {
+	schema := value.Value(map[string]any{"type": "string"})
+	for lists := range 9 {
+		want := ""
+		if lists > 1 { // 10,101 values and more
+			want = "an example of it would have more than 10000 values"
+		}
+		if _, why := testrun.ExampleOf(schema, "it"); why != want {
+			t.Errorf("%d lists: %q", lists, why)
+		}
+		schema = map[string]any{"type": "array", "minItems": 100, "items": schema}
 	}
 }

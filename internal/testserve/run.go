@@ -27,9 +27,6 @@ const (
 	besideTests = "workflow.yaml"
 )
 
-// SnapshotsPath is the path in Request.Files of the snapshots of the tests.
-const SnapshotsPath = "workflow.snap.yaml"
-
 // Request is what is run.
 type Request struct {
 	Definition string
@@ -51,8 +48,8 @@ type Run struct {
 	Tests     []testreport.TestResult
 	Warnings  []testreport.TestProblem
 	Coverage  testreport.TestCoverage
-	Snapshots string // as they are to be; empty: nothing has changed
-	Cut       bool   // some values and timelines were left out
+	Snapshots string // as they are to be; empty: nothing has changed, or Cut
+	Cut       bool   // some values and timelines were left out, or snapshots of more than MaxResultBytes
 }
 
 // run runs the tests of a request in this process until ctx ends.
@@ -85,8 +82,12 @@ func run(ctx context.Context, r *Request) (*Run, error) {
 		result.Tests = append(result.Tests, one)
 	}
 	result.Cut = budget.over
-	if file.Snapshots != nil && len(file.Snapshots.Content) <= MaxResultBytes {
-		result.Snapshots = string(file.Snapshots.Content)
+	if file.Snapshots != nil {
+		if len(file.Snapshots.Content) > MaxResultBytes {
+			result.Cut = true
+		} else {
+			result.Snapshots = string(file.Snapshots.Content)
+		}
 	}
 	return result, nil
 }
