@@ -210,6 +210,9 @@ func stopped(err error, words string) (string, bool) {
 	case words == "" || strings.Contains(words, "out of memory") || strings.Contains(words, "cannot allocate memory"),
 		strings.Contains(words, "failed to reserve") || strings.Contains(words, "errno=12"):
 		return memory, true
+	// Go's garbage collector does not check what it asks for itself: without memory it reads at address 0.
+	case strings.Contains(words, "SIGSEGV") && strings.Contains(words, "runtime/mgc"):
+		return memory, true
 	case strings.Contains(words, "stack exceeds"):
 		return "The texts are nested too deeply.", true
 	}
