@@ -178,7 +178,7 @@ func (s *Service) LinkedTask(ctx context.Context, secret string, v View) (*Linke
 			return err
 		}
 		request := &full.Request
-		known, err := filesOfExecution(r, &o.task, []any{[]any(request.Files), request.Show, request.Data})
+		known, err := filesOfExecution(r, &o.task, []any{request.Files, request.Show, request.Data})
 		if err != nil {
 			return err
 		}
