@@ -52,7 +52,7 @@ export const test = base.extend<Fixtures, Shared>({
   server: ({ shared }, use) => use(shared.server),
   admin: ({ shared }, use) => use(shared.admin),
 
-  fresh: async ({ others }, use, info) => {
+  fresh: async ({ others, watch }, use, info) => {
     const servers: Server[] = [];
     await use(async (flags, env) => {
       const server = await Server.start(flags, env);
@@ -60,6 +60,7 @@ export const test = base.extend<Fixtures, Shared>({
       others.push(server.url);
       return server;
     });
+    watch.end();
     for (const server of servers) {
       await keepLog(server, info);
       await server.stop();
@@ -86,10 +87,11 @@ export const test = base.extend<Fixtures, Shared>({
       return { ...person, id };
     }),
 
-  faults: async ({ server, others }, use) => {
+  faults: async ({ server, others, watch }, use) => {
     const faults = await Faults.before(server);
     others.push(faults.url);
     await use(faults);
+    watch.end();
     await faults.stop();
   },
 
