@@ -68,6 +68,7 @@ func TestHostileLoops(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--allow-run", "shell")
 	quick := deploy(t, s, echo)
+	alone := quickAlone(t, s, quick)
 	stop := make(chan struct{})
 	latencies := make(chan []time.Duration)
 	go func() { latencies <- beside(t, s, quick, stop) }()
@@ -98,12 +99,40 @@ func TestHostileLoops(t *testing.T) {
 	}
 	median, worst := took[len(took)/2], took[len(took)-1]
 	t.Logf("%d executions beside: median %s, worst %s; %s of memory at most", len(took), median, worst, peak(t, s))
-	if median > 500*time.Millisecond || worst > 10*time.Second {
-		t.Errorf("executions beside took %s in the median and %s at worst", median, worst)
-	}
+	verifySoon(t, "the median of executions beside", median, 500*time.Millisecond+20*alone)
+	verifySoon(t, "the slowest execution beside", worst, 10*time.Second+50*alone)
 	if bytes := peakBytes(t, s); bytes > 2<<30 {
 		t.Errorf("the server took %s of memory", peak(t, s))
 	}
+}
+
+// quickAlone is what a trivial execution takes in the median while the server does nothing else, on this machine as it
+// is loaded now.
+func quickAlone(t *testing.T, s *server, flow string) time.Duration {
+	t.Helper()
+	stop, done := make(chan struct{}), make(chan []time.Duration)
+	go func() { done <- beside(t, s, flow, stop) }()
+	eventually(t, "ten executions have finished", func() bool { return finishedBy(t, s) >= 10 })
+	close(stop)
+	took := <-done
+	if len(took) == 0 {
+		t.Fatal("no execution has finished")
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
+}
+
+var finishedLine = regexp.MustCompile(`chargehand_executions_finished_total (\d+)`)
+
+// finishedBy is how many executions have finished on a server.
+func finishedBy(t *testing.T, s *server) int {
+	t.Helper()
+	m := finishedLine.FindSubmatch(s.Do(t, "GET", s.URL+"/metrics", "").Body)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(m[1]))
+	return n
 }
 
 // beside runs trivial executions until stop and returns how long each took.
@@ -145,6 +174,7 @@ func TestHostileTimers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	flow, quick := deploy(t, s, "do:\n- a: {wait: {milliseconds: 0}, then: a}\n"), deploy(t, s, echo)
+	alone := quickAlone(t, s, quick)
 	costly := deploy(t, s, "do:\n- a: {for: {in: '[range(90000)]'}, do: [{b: {set: {x: '${ reduce range(500000) as $i (0; . + $i) }'}}}]}\n")
 	spinner := deploy(t, s, "do:\n- a: {for: {in: '[range(90000)]'}, do: [{b: {set: {x: 1}}}]}\n- c: {wait: {milliseconds: 0}, then: a}\n")
 	var paths []string
@@ -156,26 +186,16 @@ func TestHostileTimers(t *testing.T) {
 	}
 	stop, done := make(chan struct{}), make(chan []time.Duration)
 	go func() { done <- beside(t, s, quick, stop) }()
-	seen := func() int {
-		page := s.Do(t, "GET", s.URL+"/metrics", "")
-		m := regexp.MustCompile(`chargehand_executions_finished_total (\d+)`).FindSubmatch(page.Body)
-		if m == nil {
-			return 0
-		}
-		n, _ := strconv.Atoi(string(m[1]))
-		return n
-	}
-	eventually(t, "30 executions have finished beside", func() bool { return seen() >= 30 })
+	before := finishedBy(t, s)
+	eventually(t, "30 executions have finished beside", func() bool { return finishedBy(t, s) >= before+30 })
 	close(stop)
 	took := <-done
 	slices.Sort(took)
-	if median := took[len(took)/2]; median > time.Second {
-		t.Errorf("beside loops of timers an execution takes %s in the median", median)
-	}
+	verifySoon(t, "the median of executions beside loops of timers", took[len(took)/2], time.Second+20*alone)
 	for _, path := range paths {
 		began := time.Now()
 		cancelled := s.Do(t, "POST", path+"/cancel", "")
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("a cancellation took %s", took)
 		}
 		e := s.Do(t, "GET", path, "").Object()
@@ -230,7 +250,7 @@ func TestHostileReceiver(t *testing.T) {
 			at := begin(t, s, flow, "{}")
 			began := time.Now()
 			a := s.Do(t, "POST", executions(quick)+"?wait=60s", "{}")
-			if a.Object()["status"] != "finished" || time.Since(began) > 5*time.Second {
+			if a.Object()["status"] != "finished" || time.Since(began) > 30*time.Second {
 				t.Errorf("an execution beside: %s after %s", a.Body, time.Since(began))
 			}
 			e := finish(t, s, at)
@@ -277,7 +297,7 @@ func TestHostileSchemas(t *testing.T) {
 			for path, body := range map[string]string{executions(flow): `{"input":{"v":` + x.value + `}}`, batches(flow): `{"items":[{"v":` + x.value + `}]}`} {
 				began := time.Now()
 				a := s.Do(t, "POST", path, body)
-				if took := time.Since(began); took > 5*time.Second || x.status != 0 && a.Status != x.status || a.Status >= 500 {
+				if took := time.Since(began); took > 30*time.Second || x.status != 0 && a.Status != x.status || a.Status >= 500 {
 					t.Errorf("%d after %s: %.300s", a.Status, took, a.Body)
 				}
 			}

@@ -213,8 +213,9 @@ func TestContractTests(t *testing.T) {
 	}
 	began := time.Now()
 	wantStatus(t, testedBy(t, s, other, rest, "tests:\n  - {name: one, mocks: {ask: {returns: {n: 2}}}}\n", nil), 200)
-	if took := time.Since(began); limited != 3 || took > 5*time.Second {
-		t.Errorf("%d were refused, and another environment waited %s", limited, took)
+	verifySoon(t, "another environment", time.Since(began), 5*time.Second)
+	if limited != 3 {
+		t.Errorf("%d were refused", limited)
 	}
 	for range cap(statuses) - 3 {
 		// 422: tests_stopped, on a machine that is busy with other things.

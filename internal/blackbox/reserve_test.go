@@ -26,7 +26,7 @@ func TestDiskReserve(t *testing.T) {
 	}
 	readiness := func(degraded bool) {
 		t.Helper()
-		for deadline := time.Now().Add(10 * time.Second); ; <-time.After(50 * time.Millisecond) { // it looks every second
+		for deadline := time.Now().Add(time.Minute); ; <-time.After(50 * time.Millisecond) { // it looks every second
 			a := server.Do(t, "GET", "/readyz", "")
 			if a.Status != http.StatusOK {
 				t.Fatalf("GET /readyz: %d %s", a.Status, a.Body)

@@ -57,7 +57,7 @@ func TestTimeIsBounded(t *testing.T) {
 	for _, part := range []string{"[", "![", "*a_", "<", "`", "> ", "- ", "((", "[a](", "|a", "www.", "&#"} {
 		began := time.Now()
 		HTML(strings.Repeat(part, MaxBytes/len(part)))
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%q repeated takes %v", part, took)
 		}
 	}

@@ -313,7 +313,7 @@ func TestDroppedIsCounted(t *testing.T) {
 	for range pieces {
 		task.Output(chargehand.LogStdout, []byte(strings.Repeat("x", size-1)+"\n"))
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the task waited for %s", took)
 	}
 	close(f.blocked)

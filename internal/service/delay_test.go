@@ -80,7 +80,7 @@ func TestWaitsAreShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			flow := fx.apply([]byte("document: {dsl: '1.0.3', namespace: test, name: " + name + ", version: '1.0.0'}\ndo:\n" + one.tasks))
 			e := fx.create(flow.ID, map[string]any{})
-			for deadline := time.Now().Add(20 * time.Second); ; {
+			for deadline := time.Now().Add(time.Minute); ; {
 				var err error
 				if e, err = fx.GetExecution(t.Context(), fx.p, flow.ID, e.ID, View{}); err != nil {
 					t.Fatal(err)

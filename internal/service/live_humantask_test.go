@@ -65,7 +65,7 @@ func (r *taskStream) until(want string) {
 			if got == want {
 				return
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			r.t.Fatalf("got %q, want %q", got, want)
 		}
 	}

@@ -68,7 +68,7 @@ func (r *reader) want(news ...string) {
 			if got != want {
 				r.t.Fatalf("got %q, want %q", got, want)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			r.t.Fatalf("got nothing, want %q", want)
 		}
 	}
@@ -82,7 +82,7 @@ func (r *reader) wantEnd(reason string) {
 		if !errors.As(err, &end) || end.Reason != reason || end.Detail == "" {
 			r.t.Fatalf("ended with %v, want %s", err, reason)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		r.t.Fatalf("has not ended, want %s", reason)
 	}
 	if reason == EndComplete && len(r.news) > 0 {
@@ -271,7 +271,7 @@ func TestFollowEndsWithTheKey(t *testing.T) {
 		if err := <-waits; err != nil {
 			t.Errorf("the request that waited got %v", err)
 		}
-		if took := time.Since(began); took > 5*time.Second { // a second, on a machine that has time
+		if took := time.Since(began); took > 30*time.Second { // a second, on a machine that has time
 			t.Errorf("they ended after %s", took)
 		}
 		if now := fx.uses.lastMs(p.KeyNo); now != used {

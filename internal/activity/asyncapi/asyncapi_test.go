@@ -120,7 +120,7 @@ func (s *subscription) want(text string) {
 		}
 	case got := <-s.result:
 		s.t.Fatalf("the subscription ended: %v", got.Fault)
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatalf("no message, want %s", text)
 	}
 }
@@ -134,7 +134,7 @@ func (s *subscription) fault(kind string, status int, words ...string) {
 			continue
 		case got := <-s.result:
 			wantFault(s.t, got, kind, status, words...)
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			s.t.Fatal("the subscription continues")
 		}
 		return
@@ -150,7 +150,7 @@ func (s *subscription) stop() {
 		if got.Fault != nil {
 			s.t.Errorf("a cancelled subscription has the fault %v", got.Fault)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatal("the subscription continues after it was cancelled")
 	}
 }

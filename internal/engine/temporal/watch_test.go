@@ -32,7 +32,7 @@ func isClosed(changed <-chan struct{}) bool {
 	select {
 	case <-changed:
 		return true
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return false
 	}
 }

@@ -110,7 +110,7 @@ func TestConcurrentBesideOwner(t *testing.T) {
 			t.Errorf("close guest %d: %v", i, err)
 		}
 	}
-	if took := time.Since(started); took > 5*time.Second {
+	if took := time.Since(started); took > 30*time.Second {
 		t.Errorf("%d short writes beside a busy owner took %v", guests, took)
 	}
 	close(stop)
