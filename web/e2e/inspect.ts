@@ -76,11 +76,12 @@ export async function inspect(page: Page, name: string): Promise<void> {
         path: join(import.meta.dirname, "results", "pages", `${name}-${variant.name}.png`),
         fullPage: true,
       });
-      expect(await sideways(page), "how much wider the page is than the window").toBe(0);
+      await expect.poll(() => sideways(page), "how much wider the page is than the window").toBe(0);
       if (everything || variant.width === 1280 || everywhere.has(name)) {
         // With forced colours axe reads the page's colours for text, and the system's for what is behind it.
         const apart = variant.media?.forcedColors === "active" ? ["color-contrast"] : [];
-        expect(await violations(page, apart), "what axe finds").toEqual([]);
+        // What moves has to come to rest first.
+        await expect.poll(() => violations(page, apart), "what axe finds").toEqual([]);
       }
     });
   }

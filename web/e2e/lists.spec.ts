@@ -2,7 +2,7 @@
 import { expect, test } from "./harness.ts";
 import { heapOf, measured } from "./measure.ts";
 import { someone } from "./people.ts";
-import { passTimeUntil, scrollUntil, soon } from "./time.ts";
+import { passTimeUntil, scrollUntil } from "./time.ts";
 import { apply, greets, run } from "./workflows.ts";
 
 const rows = 100_000;
@@ -47,7 +47,7 @@ test("a list continues as it is scrolled, says what failed, and has 60 of 100,00
 
   // The next page fails: the rows stay, and it can be asked for again.
   const alert = page.getByRole("alert");
-  await scrollUntil(page, () => expect(alert).toContainText("Spoiled with 500", soon));
+  await scrollUntil(page, (soon) => expect(alert).toContainText("Spoiled with 500", soon));
   await expect(table.getByText("crowd-99@example.com")).toBeVisible();
   await expect(table).toHaveAttribute("aria-rowcount", "101");
   faults.heal();
@@ -57,7 +57,7 @@ test("a list continues as it is scrolled, says what failed, and has 60 of 100,00
   await expect(alert).toHaveCount(0);
   expect(await shown.count()).toBeLessThanOrEqual(60);
 
-  await scrollUntil(page, () => expect(page.getByText("These are all.")).toBeInViewport(soon));
+  await scrollUntil(page, (soon) => expect(page.getByText("These are all.")).toBeInViewport(soon));
   const last = page.getByRole("link", { name: `Crowd ${rows - 1}`, exact: true });
   await expect(last).toBeInViewport();
   await expect(table.locator("tr", { has: last })).toHaveAttribute("aria-rowindex", String(rows + 1));
@@ -95,7 +95,7 @@ test("a list that cannot be asked for again says from when it is, until it can",
   await expect(row).toBeVisible();
   const stale = page.getByText(/^The list is as it was at .* Spoiled with 503$/);
   faults.spoil(/^GET \/api\/v1\/executions\?/, { status: 503 });
-  await passTimeUntil(page, () => expect(stale).toBeVisible(soon));
+  await passTimeUntil(page, (soon) => expect(stale).toBeVisible(soon));
   await expect(row).toBeVisible();
   await expect(page.getByRole("alert")).toHaveCount(0);
   faults.heal();
@@ -104,9 +104,9 @@ test("a list that cannot be asked for again says from when it is, until it can",
 
   // It also ends by itself.
   faults.spoil(/^GET \/api\/v1\/executions\?/, { status: 503 });
-  await passTimeUntil(page, () => expect(stale).toBeVisible(soon));
+  await passTimeUntil(page, (soon) => expect(stale).toBeVisible(soon));
   faults.heal();
-  await passTimeUntil(page, () => expect(stale).toHaveCount(0, soon));
+  await passTimeUntil(page, (soon) => expect(stale).toHaveCount(0, soon));
   await expect(row).toBeVisible();
   expect(watch.take().filter((line) => !line.startsWith("503 for "))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
-import { scrollUntil, soon } from "../time.ts";
+import { scrollUntil } from "../time.ts";
 import { apply, greets, refuse, run, runBatch } from "../workflows.ts";
 
 const list = (page: Page) => page.getByRole("table", { name: "Executions" });
@@ -23,7 +23,7 @@ test("a list of hundreds has few rows in the page, and is as it was after going 
   await page.getByRole("button", { name: "Count", exact: true }).click();
   await expect(page.getByText("180 executions")).toBeVisible();
   // The next pages come as they are scrolled to.
-  await scrollUntil(page, () => expect(page.getByText("These are all.")).toBeInViewport(soon));
+  await scrollUntil(page, (soon) => expect(page.getByText("These are all.")).toBeInViewport(soon));
   await expect(list(page)).toHaveAttribute("aria-rowcount", "181");
   expect(await rows(page).count()).toBeLessThanOrEqual(60);
   await page.mouse.wheel(0, -1500);

@@ -2,7 +2,7 @@ import type { BrowserContext } from "@playwright/test";
 import { Authenticator, named } from "../authenticator.ts";
 import { expect, test } from "../harness.ts";
 import { address, Admin, someone } from "../people.ts";
-import { scrollUntil, soon } from "../time.ts";
+import { scrollUntil } from "../time.ts";
 import { apply, run } from "../workflows.ts";
 
 const greet = [{ greet: { set: { hello: "world" } } }];
@@ -343,7 +343,7 @@ test("users are found by a text and a status, and of many only those that are se
   await expect(table).toHaveAttribute("aria-rowcount", "101");
   await inspect("users");
   // The next pages come as they are scrolled to.
-  await scrollUntil(page, () => expect(page.getByText("These are all.")).toBeInViewport(soon));
+  await scrollUntil(page, (soon) => expect(page.getByText("These are all.")).toBeInViewport(soon));
   await expect(table).toHaveAttribute("aria-rowcount", "231");
   await expect(page.getByText(`${mark}329@example.com`)).toBeInViewport();
   expect(await table.locator("[data-row]").count()).toBeLessThanOrEqual(60);
