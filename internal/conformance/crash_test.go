@@ -27,7 +27,7 @@ import (
 const maxCommits = 200
 
 // commitsApart is how far the commits at which a sample crashes a scenario are apart.
-const commitsApart = 4
+const commitsApart = 8
 
 // TestConformanceCrash runs each scenario of our own with a crash after its first commit, after its
 // second, and so on, until it makes no more; a sample of these where not everything is run.

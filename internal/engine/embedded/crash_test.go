@@ -379,7 +379,7 @@ func crashEverywhere(t *testing.T, scripts map[string]script) {
 				replay int
 			}{{false, 0}, {true, 0}, {true, 1}} {
 				known := how.known
-				first, step := sample.Every(t, 3)
+				first, step := sample.Every(t, 5)
 				if raceDetector {
 					step = 10 // each crash is some ten times as slow
 				}

@@ -329,7 +329,7 @@ func crashSuite(t *testing.T, scripts []*machinetest.Script) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			for _, written := range []bool{false, true} {
-				first, step := sample.Every(t, 6)
+				first, step := sample.Every(t, 8)
 				for k := first; !t.Failed(); k += step {
 					crashed := false
 					synctest.Test(t, func(t *testing.T) {

@@ -221,7 +221,7 @@ func isNumber(v any) bool {
 
 func TestStoreSealed(t *testing.T) {
 	kept := newKept(t, postgres.Shared)
-	storetest.RunSealed(t, func(t *testing.T) store.DB { return kept.open(t) }, secret.NewSealer(secret.NewKeys()))
+	storetest.RunSealedAgain(t, func(t *testing.T) store.DB { return kept.open(t) }, secret.NewSealer(secret.NewKeys()))
 }
 
 // TestStore runs the suite in both modes, and then looks at the plans of its statements.

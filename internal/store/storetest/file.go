@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -369,6 +370,10 @@ func sweepRace(f *fixture) {
 	}
 	done := make(chan struct{})
 	var swept atomic.Int64
+	enough := 15
+	if sample.Full() {
+		enough = 60
+	}
 	for i := range 4 {
 		r := rand.New(rand.NewPCG(uint64(i), 5))
 		files := make([]store.File, 3000) // most are spared
@@ -377,7 +382,7 @@ func sweepRace(f *fixture) {
 		}
 		wg.Go(func() {
 			for i, file := range files {
-				if i >= 60 && swept.Load() > 0 {
+				if i >= enough && swept.Load() > 0 {
 					return
 				}
 				if err := put(file.Digest[0], file); err != nil {
