@@ -60,6 +60,9 @@ const everywhere = new Set([
   "api-keys",
 ]);
 
+/** Whether pictures are kept. `make test`, of whose pictures nobody looks at one, spends no time on them. */
+const pictures = process.env["CHARGEHAND_PAGE_PICTURES"] !== "none";
+
 /**
  * Looks at a page in its present state in all variants: axe finds nothing, nothing is wider than the window, and a
  * picture of it is kept in results/pages for people to look at.
@@ -72,10 +75,12 @@ export async function inspect(page: Page, name: string): Promise<void> {
       await page.emulateMedia({ ...unset, ...variant.media });
       await space(page, variant.spaced === true);
       await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
-      await page.screenshot({
-        path: join(import.meta.dirname, "results", "pages", `${name}-${variant.name}.png`),
-        fullPage: true,
-      });
+      if (pictures) {
+        await page.screenshot({
+          path: join(import.meta.dirname, "results", "pages", `${name}-${variant.name}.png`),
+          fullPage: true,
+        });
+      }
       await expect.poll(() => sideways(page), "how much wider the page is than the window").toBe(0);
       if (everything || variant.width === 1280 || everywhere.has(name)) {
         // With forced colours axe reads the page's colours for text, and the system's for what is behind it.
