@@ -152,7 +152,7 @@ func Launch(t testing.TB, o Options) *Server {
 	case s.URL = <-address:
 	case <-s.exited:
 		t.Fatalf("the server ended at once: %v\n%s", s.err, s.Log())
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("the server does not say its address\n%s", s.Log())
 	}
 	s.awaitReady(t)
@@ -161,7 +161,7 @@ func Launch(t testing.TB, o Options) *Server {
 
 func (s *Server) awaitReady(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)

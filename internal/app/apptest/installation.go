@@ -104,7 +104,7 @@ func Definition(name, task string) string {
 // Await waits until something is the case.
 func Await(t *testing.T, so func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !so() {
