@@ -103,7 +103,7 @@ type crashKill struct{ from, to time.Time }
 
 // recordTime is how long after its answer a call may still count as being in flight: the time
 // in which the server reads the answer and makes the outcome durable.
-const recordTime = 2 * time.Second
+const recordTime = 5 * time.Second
 
 // verify checks that a call came again only if it was in flight at a kill in between.
 func (r *crashReceiver) verify(t *testing.T, kills []crashKill) {

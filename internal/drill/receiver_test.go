@@ -183,7 +183,7 @@ type outage struct {
 
 // recordTime is how long after its answer a call still counts as being in flight: the time in
 // which the worker reads the answer and Temporal makes the outcome durable.
-const recordTime = 2 * time.Second
+const recordTime = 5 * time.Second
 
 // explains reports whether a call that came again may have, because of this kill: its worker
 // died while it was there, or before its outcome was recorded.

@@ -224,7 +224,7 @@ func TestLeasesHaveLanes(t *testing.T) {
 // TestHeldMessagesKeepTheirLease: what waits in memory is not taken over by another node.
 func TestHeldMessagesKeepTheirLease(t *testing.T) {
 	w := newSQLiteFixture(t)
-	w.lease = 300 * time.Millisecond
+	w.lease = 3 * time.Second // more than a busy machine keeps the one that prolongs it from doing so
 	var first, second signals
 	r := w.relayTo(first.remote())
 	many := w.listeners(chargehand.Live, 1, 200, time.Now().Add(w.lease).UnixMilli())
@@ -232,7 +232,7 @@ func TestHeldMessagesKeepTheirLease(t *testing.T) {
 	w.relayTo(second.remote())
 	least := func() int64 { return w.number(`SELECT COALESCE(MIN(due_ms), 0) FROM outbox WHERE kind = 4`) }
 	begun := time.Now().UnixMilli()
-	eventually(t, "leases were prolonged several times", func() bool { return least() > begun+6*w.lease.Milliseconds() })
+	eventually(t, "leases were prolonged", func() bool { return least() > begun+5*w.lease.Milliseconds()/2 })
 	if n := second.of(many...); n != 0 {
 		t.Errorf("another node has taken over %d messages", n)
 	}

@@ -267,7 +267,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for !is() {
 		select {
 		case <-ticker.C:
