@@ -4,14 +4,26 @@ import { createServer, type Server as NetServer, type Socket } from "node:net";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** A port of 127.0.0.1 that was free a moment ago. */
+/**
+ * A port of 127.0.0.1 that was free a moment ago. It is below those that a system gives to who asks for any, and below
+ * those of the servers that Go's tests start beside these.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const port = portOf(server);
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 5000);
+    const server = createServer().listen(port, "127.0.0.1");
+    // oxlint-disable-next-line no-await-in-loop -- until one is free
+    const free = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (free) {
+      server.close();
+      // oxlint-disable-next-line no-await-in-loop
+      await once(server, "close");
+      return port;
+    }
+  }
 }
 
 function portOf(server: NetServer): number {
