@@ -11,7 +11,7 @@ test("the whole UI in German, dark and without motion asks no other server, and 
   signIn,
   inspect,
 }) => {
-  test.setTimeout(full ? 1_800_000 : 300_000); // it looks at all screens, one after the other
+  test.setTimeout(full ? 1_800_000 : 600_000); // it looks at all screens, one after the other
   const workflow = await apply(admin, [{ refuse: refuse() }]);
   const execution = await run(admin, workflow);
   const batch = await runBatch(admin, workflow, numbered(1));

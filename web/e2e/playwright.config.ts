@@ -32,8 +32,8 @@ export default defineConfig<Options>({
   forbidOnly: Boolean(process.env["CI"]),
   // Limits for a machine that is busy with other tests. A test alone takes one to five seconds, and with the variants of
   // test/full five times as long.
-  timeout: full ? 900_000 : 180_000,
-  expect: { timeout: 30_000 },
+  timeout: full ? 900_000 : 300_000,
+  expect: { timeout: 60_000 },
   reporter: [["dot"], ["./report.ts"]],
   use: {
     browserName: "chromium",
