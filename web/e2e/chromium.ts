@@ -20,6 +20,31 @@ export function chromium(): string {
 }
 
 /**
+ * Parts of the browser that no test needs. With each window it would load two pages for its own address field, which
+ * takes more of a processor than most of our pages do, and start a process for a page that may come. The others are
+ * those that Playwright switches off: of two such lists a browser takes the last one.
+ */
+const unused = [
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  "WebUIOmniboxFullPopup",
+  "SpareRendererForSitePerProcess",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "LensOverlay",
+  "MediaRouter",
+  "PaintHolding",
+  "ThirdPartyStoragePartitioning",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch",
+];
+
+/**
  * Root may not use Chromium's sandbox. The browser resolves no name but this machine's, so that nothing leaves it
  * even where a test does not look.
  */
@@ -27,4 +52,5 @@ export const flags = [
   ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
   "--disable-dev-shm-usage",
+  `--disable-features=${unused.join(",")}`,
 ];
