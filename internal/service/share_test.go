@@ -21,58 +21,79 @@ func (fx *fixture) asKey(key, account int64) *Principal {
 	return &p
 }
 
-// TestEvaluationsAreShared: a key with many evaluations holds up neither other keys of its account nor other accounts,
-// and what waits is bounded.
-func TestEvaluationsAreShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newComputations(evaluationBounds)
-		busy, colleague, stranger := &Principal{AccountNo: 1, KeyNo: 1}, &Principal{AccountNo: 1, KeyNo: 2}, &Principal{AccountNo: 2, KeyNo: 3}
-		leave, err := e.enter(t.Context(), busy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var order []string
-		wait := func(name string, p *Principal) {
-			go func() {
-				leave, err := e.enter(t.Context(), p)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				order = append(order, name) // one at a time: they are of one account
-				leave()
-			}()
-			synctest.Wait()
-		}
-		for range evaluationBounds.waiting - 1 {
-			wait("busy", busy)
-		}
-		_, err = e.enter(t.Context(), busy)
-		wantCode(t, err, chargehand.CodeRateLimited)
-		wait("colleague", colleague)
-		atOnce, err := e.enter(t.Context(), stranger)
-		if err != nil {
-			t.Fatal(err)
-		}
-		atOnce()
-		leave()
+// TestComputationsAreShared: a key with many evaluations or tests holds up neither other keys of its account nor other
+// accounts, and what waits is bounded.
+func TestComputationsAreShared(t *testing.T) {
+	for name, bounds := range map[string]computationBounds{"evaluations": evaluationBounds, "tests": testBounds} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { computationsAreShared(t, bounds) }) })
+	}
+}
+
+func computationsAreShared(t *testing.T, bounds computationBounds) {
+	e := newComputations(bounds)
+	busy, colleague, stranger := &Principal{AccountNo: 1, KeyNo: 1}, &Principal{AccountNo: 1, KeyNo: 2}, &Principal{AccountNo: 2, KeyNo: 3}
+	leave, err := e.enter(t.Context(), busy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	wait := func(name string, p *Principal) {
+		go func() {
+			leave, err := e.enter(t.Context(), p)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			order = append(order, name) // one at a time: they are of one account
+			leave()
+		}()
 		synctest.Wait()
-		if len(order) != evaluationBounds.waiting || order[0] != "colleague" {
-			t.Errorf("evaluated in the order %v", order)
+	}
+	for range bounds.waiting - 1 {
+		wait("busy", busy)
+	}
+	_, err = e.enter(t.Context(), busy)
+	wantCode(t, err, chargehand.CodeRateLimited)
+	wait("colleague", colleague)
+	atOnce, err := e.enter(t.Context(), stranger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	atOnce()
+	leave()
+	synctest.Wait()
+	if len(order) != bounds.waiting || order[0] != "colleague" {
+		t.Errorf("computed in the order %v", order)
+	}
+	if len(e.open) != 0 {
+		t.Errorf("%d are still counted", len(e.open))
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	leave, err = e.enter(canceled, colleague) // a free permit needs no wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.enter(canceled, busy); !errors.Is(err, context.Canceled) || len(e.open) != 1 {
+		t.Errorf("a request that gave up: %v, %d are counted", err, len(e.open))
+	}
+	leave()
+}
+
+// TestTestsOfBothEnvironments: an account whose tests run in both of its environments does not let others wait.
+func TestTestsOfBothEnvironments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newComputations(testBounds)
+		for _, p := range []*Principal{
+			{AccountNo: 1, KeyNo: 1, Environment: chargehand.Live}, {AccountNo: 1, KeyNo: 2, Environment: chargehand.Test},
+			{AccountNo: 2, KeyNo: 3, Environment: chargehand.Live}, // a wait would be a deadlock here
+		} {
+			leave, err := e.enter(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer leave()
 		}
-		if len(e.open) != 0 {
-			t.Errorf("%d are still counted", len(e.open))
-		}
-		canceled, cancel := context.WithCancel(t.Context())
-		cancel()
-		leave, err = e.enter(canceled, colleague) // a free permit needs no wait
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.enter(canceled, busy); !errors.Is(err, context.Canceled) || len(e.open) != 1 {
-			t.Errorf("a request that gave up: %v, %d are counted", err, len(e.open))
-		}
-		leave()
 	})
 }
 

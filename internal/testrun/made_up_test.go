@@ -2,6 +2,7 @@ package testrun_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -82,6 +83,10 @@ func TestNoExamples(t *testing.T) {
 			"do: [{pay: {call: http, with: {method: get, endpoint: 'https://example.org/'}, output: {schema: {document: {type: string, pattern: '^[0-9]{4}$'}}}}}]",
 			"no example of its `output.schema` can be made up",
 		},
+		"more than the examples of a test have": {
+			"do: [{all: {for: {each: n, in: '${ [range(100)] }'}, do: [{pay: {call: http, with: {method: get, endpoint: 'https://example.org/'}, output: {schema: {document: {type: string, minLength: 1000000}}}}}]}}]",
+			"those of this test have 64 MiB already",
+		},
 		"a file": {
 			"do: [{pay: {call: 'human:1.0.0@default', with: {title: T, upload: {max: 1, required: true}}}}]",
 			"it asks for a file",
@@ -140,5 +145,40 @@ func TestLargeExample(t *testing.T) {
 			t.Errorf("%d lists: %q", lists, why)
 		}
 		schema = map[string]any{"type": "array", "minItems": 100, "items": schema}
+	}
+}
+
+// Long texts are no example without an end: neither one, nor many, nor a given one that is there often.
+func TestLongExample(t *testing.T) {
+	const tooLong = "an example of it would have more than 1 MiB"
+	long := func(n int) map[string]any { return map[string]any{"type": "string", "minLength": n} }
+	list := func(n int, items value.Value) map[string]any {
+		return map[string]any{"type": "array", "minItems": n, "items": items}
+	}
+	given := map[string]any{"default": strings.Repeat("x", 1<<15)}
+	named := map[string]any{"type": "object", "required": []any{strings.Repeat("n", 1<<15)}}
+	for name, c := range map[string]struct {
+		schema value.Value
+		want   string
+	}{
+		"a text of 1 MiB":          {long(1 << 20), ""},
+		"a longer one":             {long(1<<20 + 1), tooLong},
+		"the longest":              {long(math.MaxInt), tooLong},
+		"a lower bound below 0":    {long(math.MinInt), ""},
+		"some texts":               {list(16, long(1<<16)), ""},
+		"more texts":               {list(17, long(1<<16)), tooLong},
+		"many texts":               {list(100, list(99, long(1<<16))), tooLong},
+		"a given text":             {list(31, given), ""},
+		"given too often":          {list(33, given), tooLong},
+		"a name":                   {list(31, named), ""},
+		"a name that is too often": {list(33, named), tooLong},
+	} {
+		v, why := testrun.ExampleOf(c.schema, "it")
+		if why != c.want {
+			t.Errorf("%s: %q", name, why)
+		}
+		if n := len(value.Marshal(v)); n > 1<<20+1<<10 {
+			t.Errorf("%s has %d bytes", name, n)
+		}
 	}
 }

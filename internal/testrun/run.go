@@ -33,6 +33,8 @@ type play struct {
 	fired    []bool
 	stopped  bool      // the test ends while the execution waits
 	examples []*target // that have answered without a mock
+
+	exampleBytes int // of all examples
 }
 
 // call is a call with the task that made it.

@@ -81,13 +81,22 @@ func releaseStdio() {
 	}
 }
 
+// yieldToServer gives all threads of this process the priority of commands, unless theirs, which is that of the server,
+// is lower already.
+func yieldToServer() {
+	if raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && 20-raw >= commandNice { // the kernel answers 1 to 40
+		return
+	}
+	_ = unix.Setpriority(unix.PRIO_PGRP, 0, commandNice)
+}
+
 // confineWorker confines all threads of this process.
 func confineWorker(memory int64) error {
 	if err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		closeOnExec()
 	}
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0)
-	_ = unix.Setpriority(unix.PRIO_PGRP, 0, commandNice)
+	yieldToServer()
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	if err := lowerLimit(unix.RLIMIT_CORE, 0); err != nil {
 		return err

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	process.MaybeHelper(process.Entry{Name: "echo", Main: echoWorker}, process.Entry{Name: "nosy", Main: nosyWorker})
+	process.MaybeHelper(process.Entry{Name: "echo", Main: echoWorker}, process.Entry{Name: "nosy", Main: nosyWorker},
+		process.Entry{Name: "nice", Main: niceWorker})
 	if len(os.Args) > 2 && os.Args[1] == "child" {
 		os.Exit(child(os.Args[2], os.Args[3:]))
 	}
