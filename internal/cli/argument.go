@@ -198,6 +198,7 @@ var metavariables = map[string]string{
 // metavariablesOf are those of flags that mean something else in one command.
 var metavariablesOf = map[string]string{
 	"answer --file": "PATH", "test --run": "REGEX", "test --junit": "FILE", "test --coverage-out": "FILE", "test --coverage": "PERCENT",
+	"test --replay": "EXECUTION|FILE", "test --definition": "FILE", "test --recorded-definition": "FILE",
 }
 
 // nameValues gives every flag of cmd a readable name for its value.

@@ -27,10 +27,11 @@ func (c *connection) executionsRecordTest() *cobra.Command {
 	cmd.Long = "Write a test file, which chargehand test runs, from what an execution that has ended received: the ends of its calls\n" +
 		"and processes, the answers of people and the events, each with its time, and what it came to. The file is run before\n" +
 		"it is written; standard error says if the test does not come to the same, and why. The test names its definition as\n" +
-		"NAME.yaml beside it. Values of secrets are never in it: others stand for them."
+		"NAME.yaml beside it. Values of secrets are never in it: others stand for them. When the execution was suspended is not\n" +
+		"in it either: its virtual time is shorter then."
 	cmd.Flags().StringVar(&o.Name, "name", "", "name of the test (default: it names the execution)")
 	cmd.Flags().BoolVar(&withFiles, "with-files", false, "save the contents of files that came from outside in the folder "+fixtures+", under names that follow from their contents")
-	cmd.Flags().BoolVar(&o.Anonymise, "anonymise", false, "write person1@example.org and so on for e-mail addresses")
+	cmd.Flags().BoolVar(&o.Anonymise, "anonymise", false, "write person1@example.org and so on for e-mail addresses, and leave the names of files out of those of fixtures")
 	return cmd
 }
 

@@ -41,7 +41,7 @@ type testCommand struct {
 func newTest(con console) *cobra.Command {
 	c := &testCommand{console: con, replay: testReplay{connection: connection{console: con}}}
 	cmd := &cobra.Command{
-		Use: "test [PATH…]", Short: "Run tests of workflows; no server is needed",
+		Use: "test [PATH…]", Short: "Run tests of workflows without a server, or replay an execution over a new revision",
 		Long: "Run the tests of workflow definitions: NAME.test.yaml beside NAME.yaml. PATH is a test file, a definition or a\n" +
 			"folder (default: this one, with all below it). A test plays the world around one execution by mocks, on a virtual\n" +
 			"clock: nothing reaches the network and no program is started, unless a mock says real and --real allows it.\n" +
