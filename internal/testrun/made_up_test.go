@@ -164,7 +164,6 @@ func TestLongExample(t *testing.T) {
 		"a text of 1 MiB":          {long(1 << 20), ""},
 		"a longer one":             {long(1<<20 + 1), tooLong},
 		"the longest":              {long(math.MaxInt), tooLong},
-		"a lower bound below 0":    {long(math.MinInt), ""},
 		"some texts":               {list(16, long(1<<16)), ""},
 		"more texts":               {list(17, long(1<<16)), tooLong},
 		"many texts":               {list(100, list(99, long(1<<16))), tooLong},
