@@ -57,6 +57,23 @@ func TestFailuresArePrintable(t *testing.T) {
 	}
 }
 
+// Snapshots of no test are named: as those that can be removed, or that have been.
+func TestObsoleteSnapshotsAreNamed(t *testing.T) {
+	for want, update := range map[string]bool{
+		"  no test has the snapshot \"old\"; --update removes it\n": false,
+		"  the snapshot \"old\", which no test has, is removed\n":   true,
+	} {
+		var out bytes.Buffer
+		c := &testCommand{console: console{out: &out}, config: testrun.Config{Update: update}}
+		if err := c.print(&testrun.Report{Files: []*testrun.File{{Path: "a.test.yaml", Obsolete: []string{"old"}}}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // watched runs tests of a folder with --watch. scan lets it read the files once more, and returns what it wrote.
 func watched(t *testing.T, folder string) (scan func() (out, err string)) {
 	t.Helper()

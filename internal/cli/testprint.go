@@ -54,7 +54,11 @@ func (c *testCommand) printFile(out *strings.Builder, f *testrun.File) {
 		c.printTest(out, f, t, width)
 	}
 	for _, name := range f.Obsolete {
-		fmt.Fprintf(out, "  no test has the snapshot %q; --update removes it\n", name)
+		if c.config.Update {
+			fmt.Fprintf(out, "  the snapshot %q, which no test has, is removed\n", name)
+		} else {
+			fmt.Fprintf(out, "  no test has the snapshot %q; --update removes it\n", name)
+		}
 	}
 }
 

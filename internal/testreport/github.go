@@ -69,7 +69,11 @@ func annotate(w io.Writer, r *testrun.Report) error {
 func summarize(w io.Writer, r *testrun.Report) error {
 	b := bufio.NewWriter(w)
 	c := &r.Counts
-	fmt.Fprintf(b, "## Tests of workflows\n\n%d tests: %d passed, %d failed, %d broken, %d skipped", c.Tests, c.Passed, c.Failed, c.Broken, c.Skipped)
+	word := "tests"
+	if c.Tests == 1 {
+		word = "test"
+	}
+	fmt.Fprintf(b, "## Tests of workflows\n\n%d %s: %d passed, %d failed, %d broken, %d skipped", c.Tests, word, c.Passed, c.Failed, c.Broken, c.Skipped)
 	if c.WrongFiles > 0 {
 		fmt.Fprintf(b, "; files that are wrong: %d", c.WrongFiles)
 	}

@@ -139,3 +139,11 @@ func TestSummaryIsBounded(t *testing.T) {
 		t.Errorf("%d bytes, %v", b.Len(), err)
 	}
 }
+
+// One test is 1 test.
+func TestSummaryOfOne(t *testing.T) {
+	var b bytes.Buffer
+	if err := GitHub(nil, &b, &testrun.Report{Counts: testrun.Counts{Tests: 1, Passed: 1}}); err != nil || !strings.Contains(b.String(), "\n1 test: 1 passed") {
+		t.Errorf("%s, %v", b.String(), err)
+	}
+}

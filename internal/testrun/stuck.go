@@ -9,6 +9,7 @@ import (
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/rehearse"
 	"github.com/chargehand/chargehand/internal/testfile"
+	"github.com/chargehand/chargehand/internal/value"
 )
 
 // exampleOr is an example of what a task without a mock answers, where the run has examples, or the error that it lacks
@@ -43,7 +44,7 @@ func (p *play) stub(a asking) string {
 			answer += ", by: " + quoted(request.Assignees.Users[0])
 		}
 		if request.Form != nil {
-			answer += ", data: {}"
+			answer += ", data: " + formStub(request.Form)
 		}
 		return "{answers: {" + answer + "}}"
 	case "asyncapi":
@@ -52,6 +53,18 @@ func (p *play) stub(a asking) string {
 		}
 	}
 	return "{returns: {}}"
+}
+
+// maxFormStub bounds the data of an answer that is shown to be pasted, in bytes.
+const maxFormStub = 1000
+
+// formStub is data that a form takes, where it can be made up and is short: an answer that is pasted is accepted then.
+func formStub(form value.Value) string {
+	data, why := exampleOf(form, "its form")
+	if text := value.Marshal(data); why == "" && len(text) <= maxFormStub {
+		return string(text)
+	}
+	return "{}"
 }
 
 // quoted is a text in YAML, in a flow or as a key.

@@ -246,7 +246,7 @@ unknown error
 no mock error
   missing_mock line 26: There is no mock for "ask" (/do/0/guard/try/0/ask, human task), which is started at 0s.
     mocks:
-      ask: {answers: {outcome: approve, data: {}}}
+      ask: {answers: {outcome: approve, data: {"ok":true}}}
 waits passed
 `)
 }
