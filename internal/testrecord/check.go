@@ -42,7 +42,7 @@ func NoFiles(path string) ([]byte, error) {
 // test needs it. What persons have answered is written by the rules of forms if the test passes so, else as it came.
 func Record(ctx context.Context, g *client.Recording, o Options, read func(path string) ([]byte, error)) (*File, error) {
 	p := Compile(o.Source)
-	o.ElapsedMs, o.Answers = -1, true
+	o.ElapsedMs, o.Answers, o.own = -1, true, ownEvents(ctx, g, o.Source)
 	f, err := write(ctx, g, p, o, read)
 	if err == nil && f.Test != nil && !f.Passed() {
 		o.Answers = false
@@ -55,6 +55,24 @@ func Record(ctx context.Context, g *client.Recording, o Options, read func(path 
 	}
 	o.ElapsedMs = f.Test.ElapsedMs
 	return write(ctx, g, p, o, read)
+}
+
+// ownEvents are the keys of the events that an execution has published itself. Their ids follow from that of the
+// execution, so another run of its definition under this id publishes them again. nil: the definition cannot be run.
+func ownEvents(ctx context.Context, g *client.Recording, source []byte) map[string]bool {
+	of, err := revise(Definition{Text: source})
+	if err != nil {
+		return nil
+	}
+	r, err := play(ctx, g, of, source)
+	if err != nil {
+		return nil // Record says whatever is wrong with ctx or the recording
+	}
+	own := map[string]bool{}
+	for _, envelope := range r.published {
+		own[eventKey(envelope)] = true
+	}
+	return own
 }
 
 func write(ctx context.Context, g *client.Recording, p *plan.Plan, o Options, read func(path string) ([]byte, error)) (*File, error) {

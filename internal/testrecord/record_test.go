@@ -88,6 +88,33 @@ func TestAnswersAsTheyCame(t *testing.T) {
 	}
 }
 
+// An event that the execution has published and received itself is no step of the script: the test publishes it again.
+func TestOwnEventsAreNoSteps(t *testing.T) {
+	const source = `document: {dsl: 1.0.3, namespace: test, name: talk, version: 1.0.0}
+do:
+  - both:
+      fork:
+        branches:
+          - hear: {listen: {to: {any: [{with: {type: org.example.said}}], until: length == 2}}}
+          - say:
+              do: [{pause: {wait: PT1S}}, {one: {emit: {event: {with: {type: org.example.said, source: /own, id: '${ $workflow.id }', data: 1}}}}}]
+              output: {as: '{said: true}'}
+`
+	var g client.Recording
+	err := json.Unmarshal([]byte(`{"execution_id":"0197a5c4-2222-7000-8000-000000000002","workflow":"test/talk","workflow_version":"1.0.0","revision":1,
+"started_at":"2026-03-01T10:00:00Z","elapsed_ms":5010,"phase":"completed","input":{},"output":[[1,2],{"said":true}],"secrets":[],"tasks":[],
+"outcomes":[
+ {"seq":2,"reference":"/do/0/both/fork/branches/0/hear","kind":"event","asked_ms":0,"at_ms":1004,"output":{"specversion":"1.0","id":"0197a5c4-2222-7000-8000-000000000002","source":"/own","type":"org.example.said","time":"2026-03-01T10:00:01.001Z","data":1}},
+ {"seq":2,"reference":"/do/0/both/fork/branches/0/hear","kind":"event","asked_ms":0,"at_ms":5005,"output":{"specversion":"1.0","id":"2","source":"/other","type":"org.example.said","data":2}}]}`), &g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := testrecord.Record(t.Context(), &g, testrecord.Options{Workflow: "talk.yaml", Source: []byte(source)}, testrecord.NoFiles)
+	if err != nil || !f.Passed() || strings.Count(string(f.Text), "org.example.said") != 1 || !strings.Contains(string(f.Text), "source: \"/other\"") {
+		t.Errorf("%v %+v %+v\n%s", err, f.Problems, f.Test, f.Text)
+	}
+}
+
 // Where the execution depended on something else, the file is there, and says where it differs.
 func TestRecordDiffers(t *testing.T) {
 	g := recorded(t)
