@@ -88,7 +88,7 @@ func (e *docExample) names() (full, name string, err error) {
 	document, _ := root["document"].(map[string]any)
 	name, _ = document["name"].(string)
 	if err != nil || name == "" {
-		return "", "", fmt.Errorf("the definition has no name (%w)", err)
+		return "", "", fmt.Errorf("the definition has no name: %v", err)
 	}
 	return fmt.Sprintf("%v/%s", document["namespace"], name), name, nil
 }

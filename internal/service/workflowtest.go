@@ -15,8 +15,8 @@ import (
 // MaxTestRequests is how many requests with tests of a person or key wait or run.
 const MaxTestRequests = 5
 
-// The bounds of tests of requests. Each may take a processor for testserve.HardTime. An account has one permit in each of
-// its two environments, and leaves one to others.
+// The bounds of tests of requests. Each may take a processor for testserve.HardTime. An account has one permit in each
+// of its two environments, and leaves one to others.
 var testBounds = computationBounds{
 	permits: 3, perAccount: 1, waiting: MaxTestRequests,
 	tooMany: "The API key or person waits for the results of %d requests with tests, which is the limit. Wait for the answers.",

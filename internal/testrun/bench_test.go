@@ -41,8 +41,8 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// yardstick is fixed work of the standard library, much of it memory, as that of tests is. It tells how fast the machine
-// is at this moment.
+// yardstick is fixed work of the standard library, much of it memory, as that of tests is. It tells how fast the
+// machine is at this moment.
 func yardstick(t *testing.T) time.Duration {
 	t.Helper()
 	text := "[" + strings.Repeat(`{"name": "a task", "n": 17, "phase": "completed", "tags": ["x", "y", "z"], "at": 1.5},`, 500) + "null]"

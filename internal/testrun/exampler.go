@@ -14,7 +14,7 @@ import (
 type exampler struct {
 	root  value.Value
 	made  int // values, and alternatives that were looked into
-	bytes int // of texts, names and given values, each as often as it is there
+	bytes int // of texts, names and given values, each as often as it occurs
 }
 
 // The bounds of an example.

@@ -148,7 +148,7 @@ func TestLargeExample(t *testing.T) {
 	}
 }
 
-// Long texts are no example without an end: neither one, nor many, nor a given one that is there often.
+// Long texts are no example without an end: neither one, nor many, nor a given one that occurs often.
 func TestLongExample(t *testing.T) {
 	const tooLong = "an example of it would have more than 1 MiB"
 	long := func(n int) map[string]any { return map[string]any{"type": "string", "minLength": n} }

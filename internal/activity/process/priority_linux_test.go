@@ -43,9 +43,9 @@ func niceWorker() int {
 	return 0
 }
 
-// TestWorkerYields: every thread of a worker leaves the processors to the server, whose own threads stay as they are. The
-// kernel gives a thread of the nice value 10 a ninth of what it gives to one of 0 that wants the same processor, so what
-// workers compute holds up nothing, however fast the machine is.
+// TestWorkerYields: every thread of a worker leaves the processors to the server, whose own threads stay as they are.
+// The kernel gives a thread of the nice value 10 a ninth of what it gives to one of 0 that wants the same processor, so
+// what workers compute holds up nothing, however fast the machine is.
 func TestWorkerYields(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
