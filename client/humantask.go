@@ -157,7 +157,7 @@ func (c *Client) ListHumanTasks(ctx context.Context, f HumanTaskFilter, limit in
 // HumanTaskCount is how many human tasks there are, up to 10,000.
 type HumanTaskCount struct {
 	Count   int64 `json:"count"`
-	AtLeast bool  `json:"at_least"`
+	AtLeast bool  `json:"at_least"` // there may be more
 }
 
 // HumanTaskCounts counts open and claimed tasks.

@@ -344,7 +344,7 @@ var fieldAbout = map[string]string{
 	"HumanTask.form": "A JSON Schema of the data that the answer has.", "HumanTask.outline": "The form as fields to be drawn.", "HumanTask.data": "What the form is filled with at first.",
 	"HumanTask.show": "Data to be looked at.", "HumanTask.files": "References to files to be looked at.", "HumanTask.upload": "Which files the answer may have; left out: none.",
 	"HumanTask.outcomes": "The decisions to choose from.", "HumanTask.comments": "The oldest first.", "HumanTask.links": "Links by which people answer without signing in, the oldest first.", "HumanTask.answer": "The answer, once there is one.",
-	"HumanTaskCount.count": "The number.", "HumanTaskCount.at_least": "There are more.",
+	"HumanTaskCount.count": "The number.", "HumanTaskCount.at_least": "There may be more.",
 	"HumanTaskCounts.mine": "Assigned to you, or claimed by you.", "HumanTaskCounts.groups": "Of your groups, but for those of mine.", "HumanTaskCounts.unassigned": "Assigned to no person and no group.",
 	"HumanTaskCounts.overdue": "Those that are due.", "HumanTaskCounts.all": "All that you see.",
 	"TaskAssignees.users": "E-mail addresses or ids of users.", "TaskAssignees.groups": "Names of groups.", "TaskAssignees.exclude": "The people who may not answer in any way.",

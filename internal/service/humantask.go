@@ -567,7 +567,7 @@ func (s *Service) taskPayload(ctx context.Context, p store.Payload) (value.Value
 // TaskCount counts tasks, up to a bound.
 type TaskCount struct {
 	Count   int64
-	AtLeast bool // there are more
+	AtLeast bool // there may be more
 }
 
 // TaskCounts are the numbers of open and claimed tasks that the principal sees.
@@ -606,11 +606,12 @@ func (s *Service) countTasks(r *store.Reader, p *Principal, v *taskView) (c Task
 		f := base
 		one.change(&f)
 		for _, part := range v.filters(f) {
-			n, err := r.CountHumanTasks(part, maxTaskCount+1)
+			n, more, err := r.CountHumanTasks(part, maxTaskCount+1)
 			if err != nil {
 				return c, err
 			}
 			one.to.Count += n
+			one.to.AtLeast = one.to.AtLeast || more
 		}
 		if one.to.Count > maxTaskCount {
 			*one.to = TaskCount{maxTaskCount, true}

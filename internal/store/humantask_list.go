@@ -223,6 +223,7 @@ func (r *Reader) candidateTasks(f TaskFilter) ([]HumanTask, error) {
 	for _, c := range f.Candidates {
 		q := &taskQuery{}
 		q.candidate(&f, c)
+		q.without(&f)
 		q.rest(&f)
 		order := q.after(&f, "c", "c.task")
 		page, err := r.humanTasks(q, `SELECT `+humanTaskColumns+` FROM human_candidate c JOIN human_task h ON h.no = c.task`, order, f.Limit)
@@ -262,39 +263,12 @@ func (q *taskQuery) candidate(f *TaskFilter, c TaskCandidate) {
 	if f.DueBeforeMs != 0 {
 		q.add("c.due_ms < " + q.arg(f.DueBeforeMs))
 	}
+}
+
+// without leaves out the tasks that are also in one of the lists of f.Without.
+func (q *taskQuery) without(f *TaskFilter) {
 	for _, other := range f.Without {
 		q.add("NOT EXISTS (SELECT 1 FROM human_candidate o WHERE o.task = c.task AND o.kind = " + q.arg(int64(other.Kind)) +
 			" AND o.name = " + q.arg(other.Name) + ")")
 	}
-}
-
-// CountHumanTasks counts the open and claimed tasks of an account and environment, up to limit. Of the filter, it
-// heeds Candidates, Without, Workflows, Others and DueBeforeMs.
-func (r *Reader) CountHumanTasks(f TaskFilter, limit int) (int64, error) {
-	if f.Workflows != nil && len(f.Workflows) == 0 || f.Candidates != nil && len(f.Candidates) == 0 {
-		return 0, nil
-	}
-	q := &taskQuery{}
-	most := q.arg(int64(limit))
-	if f.Candidates == nil {
-		q.add("h.account = " + q.arg(f.Account) + " AND h.environment = " + q.arg(int64(f.Environment)) + " AND h.ended_ms = 0")
-		if f.Workflows != nil {
-			q.in("h.workflow", f.Workflows)
-		}
-		if len(f.Others) > 0 {
-			q.notIn("h.workflow", f.Others)
-		}
-		if f.DueBeforeMs != 0 {
-			q.add("h.due_ms < " + q.arg(f.DueBeforeMs))
-		}
-		return r.count("count human tasks", `SELECT COUNT(*) FROM (SELECT 1 FROM human_task h WHERE `+strings.Join(q.where, ` AND `)+` LIMIT `+most+`) x`, q.args...)
-	}
-	parts := make([]string, len(f.Candidates))
-	for i, c := range f.Candidates {
-		q.where = nil
-		q.candidate(&f, c)
-		parts[i] = `SELECT task FROM (SELECT c.task FROM human_candidate c WHERE ` + strings.Join(q.where, ` AND `) + fmt.Sprintf(` LIMIT %s) p%d`, most, i)
-	}
-	n, err := r.count("count human tasks of candidates", `SELECT COUNT(*) FROM (`+strings.Join(parts, ` UNION `)+`) x`, q.args...)
-	return min(n, int64(limit)), err
 }

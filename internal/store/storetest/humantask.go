@@ -20,6 +20,7 @@ var humanTaskTests = map[string]func(*fixture){
 	"end of the execution":         taskEnds,
 	"lists in every order":         taskLists,
 	"counts":                       taskCounts,
+	"counts of long lists":         taskCountsOfLongLists,
 	"comments":                     taskComments,
 	"drafts":                       taskDrafts,
 	"bulk answers":                 bulkAnswers,
@@ -368,9 +369,54 @@ func taskCounts(f *fixture) {
 	} {
 		c.filter.Account, c.filter.Environment = 1, chargehand.Live
 		f.view(func(r *store.Reader) error {
-			got, err := r.CountHumanTasks(c.filter, c.limit)
-			if got != c.want {
-				f.Errorf("count %d is %d, want %d", i, got, c.want)
+			got, more, err := r.CountHumanTasks(c.filter, c.limit)
+			if got != c.want || more && got < int64(c.limit) {
+				f.Errorf("count %d is %d, more %v, want %d", i, got, more, c.want)
+			}
+			return err
+		})
+	}
+}
+
+// taskCountsOfLongLists counts what is left of a list without another long one.
+func taskCountsOfLongLists(f *fixture) {
+	const own, others = 2_100, 130
+	no := f.inserted()
+	for done := 0; done < own+others; {
+		first := done
+		f.update(func(tx *store.Tx) error {
+			for done = first; done < min(first+500, own+others); done++ {
+				h := f.humanTask(no, uint64(done+1))
+				candidates := []store.TaskCandidate{team("g"), user("a")}
+				if done%17 == 0 && done/17 < others {
+					candidates = candidates[:1]
+				}
+				if err := tx.OpenTask(&h, candidates); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	for i, c := range []struct {
+		candidates, without []store.TaskCandidate
+		limit               int
+		want                int64
+		more                bool
+	}{
+		{[]store.TaskCandidate{team("g")}, []store.TaskCandidate{user("a")}, 10_000, others, false},
+		{[]store.TaskCandidate{team("g")}, []store.TaskCandidate{user("a")}, 100, 100, true},
+		{[]store.TaskCandidate{team("g"), user("a")}, nil, 10_000, own + others, false},
+		{[]store.TaskCandidate{team("g"), user("a")}, nil, 2_000, 2_000, true},
+		{[]store.TaskCandidate{user("a")}, []store.TaskCandidate{team("g")}, 10_000, 0, false},
+		{[]store.TaskCandidate{team("g")}, []store.TaskCandidate{user("b")}, 10_000, own + others, false},
+	} {
+		f.view(func(r *store.Reader) error {
+			n, more, err := r.CountHumanTasks(store.TaskFilter{
+				Account: 1, Environment: chargehand.Live, Candidates: c.candidates, Without: c.without,
+			}, c.limit)
+			if n != c.want || more != c.more {
+				f.Errorf("count %d is %d, more %v, want %d, %v", i, n, more, c.want, c.more)
 			}
 			return err
 		})
