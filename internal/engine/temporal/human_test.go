@@ -15,6 +15,7 @@ import (
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine/machinetest"
 	"github.com/chargehand/chargehand/internal/plan"
+	"github.com/chargehand/chargehand/internal/sample"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -65,14 +66,49 @@ func write(task store.HumanTask, output value.Value) func(tx *store.Tx, used boo
 }
 
 // peopleRunner runs a script of people in the simulation.
-type peopleRunner struct{ simulatedRunner }
+type peopleRunner struct {
+	simulatedRunner
+	crash *commitCrash // nil: none
+}
+
+// commitCrash is a crash of a process at its k-th commit since the start of the execution: before it was written, or
+// after that. Another process, which Temporal or the client asks then, finds the database well.
+type commitCrash struct {
+	store.DB
+	written bool
+	k       atomic.Int64 // commits until then; not positive: none, or it is over
+	crashed atomic.Bool
+}
+
+func (c *commitCrash) Update(ctx context.Context, fn func(store.Conn) error) error {
+	if c.k.Add(-1) != 0 {
+		return c.DB.Update(ctx, fn)
+	}
+	c.crashed.Store(true)
+	if c.written {
+		if err := c.DB.Update(ctx, fn); err != nil {
+			return err
+		}
+	}
+	return store.ErrUnavailable
+}
 
 func (r peopleRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
-	o := newWorkerFixture(t)
+	db := template.New(t)
+	at := int64(0)
+	if r.crash != nil {
+		at = r.crash.k.Swap(0)
+		r.crash.DB, db = db, r.crash
+	}
+	o := newWorkerFixtureOn(t, db)
 	outside := newScripted(w)
 	o.outside = outside.Run
 	s := &simulated{workerFixture: o, limits: r.limits}
 	a := o.accept(p, input)
+	if r.crash != nil {
+		r.crash.k.Store(at)
+		t.Cleanup(func() { r.crash.k.Store(0) })
+	}
 	outside.hangs = func() {
 		o.cancel(a.No)
 		s.during.SignalWorkflow(messageSignal, message{No: 1, Kind: kindCancel, Reason: "by the suite"})
@@ -80,7 +116,13 @@ func (r peopleRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *mach
 	var number atomic.Int64
 	number.Store(100)
 	someone := &person{outside: outside, given: map[chargehand.HumanTaskID]bool{}, answer: func(task store.HumanTask, output value.Value) error {
-		err := o.store.Update(t.Context(), func(tx *store.Tx) error { return write(task, output)(tx, false) })
+		answer := func(tx *store.Tx) error { return write(task, output)(tx, false) }
+		err := o.store.Update(t.Context(), answer)
+		if errors.Is(err, store.ErrUnavailable) { // the person tries again
+			if err = o.store.Update(t.Context(), answer); errors.Is(err, store.ErrConflict) && r.crash.written {
+				err = nil // the answer counts
+			}
+		}
 		if err == nil {
 			s.during.SignalWorkflow(messageSignal, message{No: number.Add(1), Kind: kindAnswer, Task: task.Command})
 		}
@@ -107,7 +149,7 @@ func (r peopleRunner) Run(t *testing.T, p *plan.Plan, input value.Value, w *mach
 func TestLongSuiteOfPeopleSimulated(t *testing.T) {
 	machinetest.RunHuman(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return peopleRunner{simulatedRunner{limits: defaultLimits()}}
+		return peopleRunner{simulatedRunner{limits: defaultLimits()}, nil}
 	})
 }
 
@@ -117,8 +159,37 @@ func TestLongSuiteOfPeopleInManyRuns(t *testing.T) {
 	p.runSlices = 1
 	machinetest.RunHuman(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return peopleRunner{simulatedRunner{p, func(env environment) { env.SetContinueAsNewSuggested(true) }}}
+		return peopleRunner{simulatedRunner{p, func(env environment) { env.SetContinueAsNewSuggested(true) }}, nil}
 	})
+}
+
+// TestLongCrashesInTheSuiteOfPeople: human tasks mean the same when a process dies at any commit of an execution,
+// before or after it is written: what opens, withdraws, answers and reads tasks is done again, and once.
+func TestLongCrashesInTheSuiteOfPeople(t *testing.T) {
+	var total atomic.Int64
+	t.Run("scripts", func(t *testing.T) {
+		for _, s := range machinetest.HumanScripts() {
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				for _, written := range []bool{false, true} {
+					first, step := sample.Every(t, 4)
+					for k := first; !t.Failed(); k += step {
+						crash := &commitCrash{written: written}
+						crash.k.Store(int64(k))
+						s.Run(t, peopleRunner{simulatedRunner{limits: defaultLimits()}, crash})
+						if t.Failed() {
+							t.Logf("crash at commit %d, written: %v", k, written)
+						}
+						if !crash.crashed.Load() {
+							break
+						}
+						total.Add(1)
+					}
+				}
+			})
+		}
+	})
+	t.Logf("%d crashes", total.Load())
 }
 
 // TestSuiteOfPeople: in a whole installation, human tasks mean the same, no row is left open, and every history can be

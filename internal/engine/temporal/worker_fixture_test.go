@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -210,7 +211,7 @@ func compile(t testing.TB, definition string) *plan.Plan {
 
 // cancel ends the row, as a request to the API does. The caller tells the workflow.
 func (o *workerFixture) cancel(no int64) {
-	err := o.store.Update(context.Background(), func(tx *store.Tx) error {
+	cancel := func(tx *store.Tx) error {
 		row, err := tx.ExecutionByNo(no)
 		if err != nil {
 			return err
@@ -218,7 +219,13 @@ func (o *workerFixture) cancel(no int64) {
 		_, err = tx.FinishExecution(no, chargehand.Errored, chargehand.Cancelled, row.StartedMs, time.Now().UnixMilli(),
 			&store.Outcome{Fault: engine.CancelledFault("by the test")})
 		return err
-	})
+	}
+	err := o.store.Update(context.Background(), cancel)
+	if errors.Is(err, store.ErrUnavailable) { // a process has died with it, and it is asked for again
+		if err = o.store.Update(context.Background(), cancel); errors.Is(err, store.ErrConflict) {
+			err = nil
+		}
+	}
 	if err != nil {
 		o.t.Error(err)
 	}
