@@ -52,9 +52,13 @@ func (a *activities) task(ctx context.Context, k taskSteps) (taskStepsDone, erro
 	err = a.Store.Update(ctx, func(tx *store.Tx) error {
 		final, answered, made = false, nil, 0
 		row, err := tx.LockExecution(k.No)
-		if errors.Is(err, store.ErrNotFound) || err == nil && (row.ID != k.Execution || row.State == store.StateEnded) {
+		switch {
+		case errors.Is(err, store.ErrNotFound) || err == nil && row.ID != k.Execution:
 			final = true
 			return nil
+		case err == nil && row.State == store.StateEnded:
+			final = true
+			return a.dropAnswers(tx, &k)
 		}
 		bytes := int64(0)
 		for made < len(k.Steps) && bytes <= maxTaskAnswerBytes && err == nil {
@@ -78,6 +82,21 @@ func (a *activities) task(ctx context.Context, k taskSteps) (taskStepsDone, erro
 		return taskStepsDone{}, fmt.Errorf("open and withdraw human tasks: %w", err)
 	}
 	return done, nil
+}
+
+// dropAnswers has answers count as not used that an execution had read, but no longer took in before it was ended by a
+// decision in the database. That withdrew its open tasks.
+func (a *activities) dropAnswers(tx *store.Tx, k *taskSteps) error {
+	for i := range k.Steps {
+		s := &k.Steps[i]
+		if s.Withdraw == 0 || s.Timer != 0 {
+			continue
+		}
+		if _, err := engine.WithdrawTask(tx, k.No, s.Command, s.Withdraw, a.nowMs()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openedTasks makes the tasks that are to be opened, by step, with large requests in the blob store.

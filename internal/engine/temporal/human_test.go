@@ -275,6 +275,50 @@ func TestAnswerBeforeTheTimeout(t *testing.T) {
 	})
 }
 
+// An answer that was read for an execution and is dropped, because the execution is cancelled meanwhile, counts as not
+// used.
+func TestAnswerDroppedByACancellation(t *testing.T) {
+	o := newWorkerFixture(t)
+	p := parse(t, "do: [{a: {call: 'human:1.0.0@default', with: {title: A}}}]")
+	s := &simulated{workerFixture: o, limits: defaultLimits()}
+	a := o.accept(p, map[string]any{})
+	taskOf := func(command uint64) (task store.HumanTask) {
+		o.view(func(r *store.Reader) (err error) {
+			task, err = r.HumanTaskOf(a.No, command)
+			return err
+		})
+		return task
+	}
+	read := uint64(0)
+	s.before = func(env environment) {
+		activities := newWorker(o.config(), defaultLimits()).activities
+		env.RegisterActivityWithOptions(func(ctx context.Context, k taskSteps) (taskStepsDone, error) {
+			done, err := activities.task(ctx, k)
+			switch step := k.Steps[0]; {
+			case err != nil:
+			case step.Open != nil:
+				task := taskOf(step.Command)
+				o.update(func(tx *store.Tx) error { return write(task, map[string]any{"outcome": "yes"})(tx, false) })
+				s.during.SignalWorkflow(messageSignal, message{No: 1, Kind: kindAnswer, Task: step.Command})
+			case step.Read && len(done.Answers) == 1:
+				if read = step.Command; !taskOf(read).Used {
+					t.Error("an answer that was read is not used")
+				}
+				o.cancel(a.No)
+				s.during.SignalWorkflow(messageSignal, message{No: 2, Kind: kindCancel, Reason: "enough"})
+			}
+			return done, err
+		}, activity.RegisterOptions{Name: taskType})
+	}
+	s.run(t, a)
+	if got := o.row(a.No); got.Phase != chargehand.Cancelled {
+		t.Errorf("%+v", got)
+	}
+	if task := taskOf(read); task.Used || task.Status != store.TaskAnswered {
+		t.Errorf("%+v", task)
+	}
+}
+
 // Large answers that come at the same time do not come in one result.
 func TestAnswersComeInParts(t *testing.T) {
 	o := newWorkerFixture(t)
