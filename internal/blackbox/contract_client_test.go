@@ -231,6 +231,9 @@ func (want shape) verify(t *testing.T, what string, v any) {
 // between its queue and the worker, which shows only when the heartbeat is missed.
 const endTime = 2 * time.Minute
 
+// askPause is between two questions for what has no signal that is seen from outside.
+const askPause = 3 * time.Millisecond
+
 // eventually asks again and again until done; that it happens at all is what matters.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
@@ -243,7 +246,7 @@ func until(t *testing.T, most time.Duration, what string, done func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
-	ticker := time.NewTicker(3 * time.Millisecond)
+	ticker := time.NewTicker(askPause)
 	defer ticker.Stop()
 	for !done() {
 		select {
@@ -269,14 +272,27 @@ func await(t *testing.T, s *server, path string, statuses ...string) object {
 // finish waits for the end of an execution or batch with the API's own means.
 func finish(t *testing.T, s *server, path string) object {
 	t.Helper()
-	for deadline := time.Now().Add(endTime); ; {
-		a := s.Do(t, "GET", path+"?wait=60s", "")
-		wantStatus(t, a, 200)
-		if oneOf("finished", "error", "completed", "failed")(a.Object()["status"]) {
-			return a.Object()
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s has not ended: %s", path, a.Body)
+	end, err := ended(s, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// ended is finish for goroutines, which must not end the test. It asks again where a wait ends because a person is
+// awaited: on Temporal, the status says so for a moment after the answer.
+func ended(s *server, path string) (object, error) {
+	for deadline := time.Now().Add(endTime); ; time.Sleep(askPause) {
+		a, err := s.Try("GET", path+"?wait=60s", "")
+		switch {
+		case err != nil:
+			return nil, err
+		case a.Status != 200:
+			return nil, fmt.Errorf("%s: status %d\n%.2000s", path, a.Status, a.Body)
+		case oneOf("finished", "error", "completed", "failed")(a.Object()["status"]):
+			return a.Object(), nil
+		case time.Now().After(deadline):
+			return nil, fmt.Errorf("%s has not ended: %s", path, a.Body)
 		}
 	}
 }
