@@ -159,11 +159,27 @@ do:
 `, want: func(in crashInput) crashOutcome {
 			return crashOutcome{Status: "error", Error: "no " + in.Tag, Timeline: []string{"fail faulted"}}
 		}},
+		crashAsked,
 		crashCancelled,
 		crashSuspended,
 		crashLasting,
 	}
 }
+
+// crashAsked asks people two things: its client answers the first one only.
+var crashAsked = crashFlow{name: "asked", most: 60, weight: 2, body: `
+do:
+- check: {call: 'human:1.0.0@default', with: {title: Check, form: {type: object}}, export: {as: '${ {n: .data.n} }'}}
+- guarded:
+    try:
+    - second: {call: 'human:1.0.0@default', with: {title: Too late}, timeout: {after: '${ "PT\($workflow.input.ms / 1000)S" }'}}
+    catch:
+      errors: {with: {type: 'https://open-workflow-specification.org/spec/1.0.0/errors/timeout'}}
+      do: [{late: {set: {tag: '${ $workflow.input.tag }', n: '${ $context.n }', status: '${ $error.status }'}}}]
+`, want: func(in crashInput) crashOutcome {
+	return crashFinished(map[string]any{"tag": in.Tag, "n": float64(in.N), "status": float64(408)},
+		[]string{"check completed", "guarded completed", "second faulted", "late completed"}, nil)
+}}
 
 // crashLasting runs until the server is killed, and then not again. The killer starts it.
 var crashLasting = crashFlow{name: "lasting", body: `
