@@ -58,15 +58,18 @@ type brokenDB struct {
 	store.DB
 	commits, at atomic.Int64 // at 0: never
 	written     atomic.Bool  // the k-th one was written
+	died        atomic.Bool  // one has failed
 }
 
 func (db *brokenDB) Update(ctx context.Context, fn func(store.Conn) error) error {
 	n, at := db.commits.Add(1), db.at.Load()
 	if at != 0 && (n > at || n == at && !db.written.Load()) {
+		db.died.Store(true)
 		return store.ErrUnavailable
 	}
 	err := db.DB.Update(ctx, fn)
 	if err == nil && n == at {
+		db.died.Store(true)
 		err = store.ErrUnavailable
 	}
 	return err
@@ -239,14 +242,16 @@ func (f *fixture) open(h store.HumanTask, due time.Duration, remind ...time.Dura
 func users(list ...string) store.TaskAssignees { return store.TaskAssignees{Users: list} }
 
 // outbox is that of a process. Nothing runs it.
-func (f *fixture) outbox() *mail.Outbox {
+func (f *fixture) outbox() *mail.Outbox { return f.outboxOn(f.store) }
+
+func (f *fixture) outboxOn(st *store.Store) *mail.Outbox {
 	f.Helper()
 	s, err := smtp.Open(smtp.Settings{URL: "smtp://" + f.server.Address, From: "robot@example.org"})
 	if err != nil {
 		f.Fatal(err)
 	}
 	return mail.New(mail.Config{
-		Store: f.store, Sealer: f.sealer, Sender: s, BaseURL: "https://wf.example.org", Every: 5 * time.Millisecond, Now: f.now,
+		Store: st, Sealer: f.sealer, Sender: s, BaseURL: "https://wf.example.org", Every: 5 * time.Millisecond, Now: f.now,
 		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
 }
