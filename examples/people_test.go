@@ -86,6 +86,7 @@ func TestReadInvoice(t *testing.T) {
 	if got := output(t, s, doubtful); fmt.Sprint(got["fields"]) != "map[date:2026-03-02 number:R-2042 total:80.00]" || got["checked_by"] == nil {
 		t.Errorf("read with a person: %v", got)
 	}
+	recorded(t, s, 3, 2)
 }
 
 func TestApproveInvoice(t *testing.T) {
@@ -116,4 +117,5 @@ func TestApproveInvoice(t *testing.T) {
 	if got := output(t, s, late); got["approved"] != false || !slices.Equal(got["by"].([]any), []any{"lea@example.com"}) {
 		t.Errorf("escalated: %v", got)
 	}
+	recorded(t, s, 3, 2)
 }

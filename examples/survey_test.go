@@ -101,6 +101,7 @@ func TestTeamSurvey(t *testing.T) {
 	if slices.Sort(who); !slices.Equal(who, []string{"ada@example.com", "cy@example.com", "ed@example.com"}) || fmt.Sprint(got["agree"]) != "2" {
 		t.Errorf("output: %v", got)
 	}
+	recorded(t, s, 3, 1)
 	if status, page := pageOf(t, links["bo"]); status != http.StatusGone {
 		t.Errorf("the link of a person who is not asked any more: %d\n%s", status, page)
 	}
