@@ -84,7 +84,8 @@ func releaseStdio() {
 // yieldToServer gives all threads of this process the priority of commands, unless theirs, which is that of the
 // server, is lower already.
 func yieldToServer() {
-	if raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && 20-raw >= commandNice { // the kernel answers 1 to 40
+	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err == nil && 20-raw >= commandNice { // the kernel answers 1 to 40
 		return
 	}
 	_ = unix.Setpriority(unix.PRIO_PGRP, 0, commandNice)
