@@ -131,9 +131,14 @@ func (q *taskQuery) after(f *TaskFilter, table, no string) (order string) {
 
 // rest adds the conditions that every form of the query has.
 func (q *taskQuery) rest(f *TaskFilter) {
-	if f.openOnly() {
+	switch open := f.openOnly(); {
+	case f.Execution != 0 && open: // says the same, so that no planner takes an index of all open tasks
+		q.add("h.status < 3")
+	case f.Execution != 0:
+		q.add("h.status >= 3")
+	case open:
 		q.add("h.ended_ms = 0")
-	} else {
+	default:
 		q.add("h.ended_ms <> 0")
 	}
 	if len(f.Statuses) > 0 {
@@ -225,8 +230,13 @@ func (r *Reader) candidateTasks(f TaskFilter) ([]HumanTask, error) {
 		q.candidate(&f, c)
 		q.without(&f)
 		q.rest(&f)
+		tables := `human_candidate c CROSS JOIN human_task h` // in this order: SQLite keeps it
+		if f.Execution != 0 {                                 // which has few
+			tables = `human_task h CROSS JOIN human_candidate c`
+		}
+		q.add("h.no = c.task")
 		order := q.after(&f, "c", "c.task")
-		page, err := r.humanTasks(q, `SELECT `+humanTaskColumns+` FROM human_candidate c JOIN human_task h ON h.no = c.task`, order, f.Limit)
+		page, err := r.humanTasks(q, `SELECT `+humanTaskColumns+` FROM `+tables, order, f.Limit)
 		if err != nil {
 			return nil, err
 		}

@@ -70,6 +70,7 @@ var whole = map[string]string{
 	" wrapped_key ":                         "an installation has a few keys",
 	" node ":                                "an installation has a few servers",
 	"FROM account ORDER BY no":              "accounts are few",
+	" AND h.execution = ":                   "the human tasks of one execution, sorted",
 	"AS turn FROM task_mail_rate":           "rows of workflows whose mails are due, from an index",
 	"FROM stream ORDER BY account":          "streams are as few as accounts",
 	"LEFT JOIN stream_cursor":               "streams are as few as accounts",
