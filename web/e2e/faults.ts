@@ -31,6 +31,8 @@ export class Faults {
   readonly asked: string[] = [];
   /** The server may be another one later, when it has started again. */
   server: { url: string };
+  /** How many streams of events are open. */
+  streams = 0;
   readonly #listener: Listener;
   readonly #held: (() => void)[] = [];
   #rules: Rule[] = [];
@@ -96,6 +98,10 @@ export class Faults {
     const on = request({ hostname, port, method, path, headers }, (reply) => {
       answer.writeHead(reply.statusCode ?? 502, reply.headers);
       answer.flushHeaders();
+      if (reply.headers["content-type"]?.startsWith("text/event-stream")) {
+        this.streams++;
+        answer.once("close", () => this.streams--);
+      }
       let seen = "";
       reply.on("data", (part: Buffer) => {
         seen += part.toString("latin1");

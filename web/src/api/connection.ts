@@ -58,6 +58,12 @@ export function onReturn(listener: () => void): () => void {
   return () => returns.delete(listener);
 }
 
+/** Of what says on every page that the server cannot be reached. What cannot be used because of it refers to it. */
+export const lostId = "lost";
+
+/** Whether the server cannot be reached now: a key that would send something does nothing. */
+export const isLost = (): boolean => since !== undefined;
+
 /** Since when the server cannot be reached; undefined: it can. */
 export const useLostSince = (): Date | undefined =>
   useSyncExternalStore(

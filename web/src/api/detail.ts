@@ -199,7 +199,7 @@ export const retriesQuestion = ({ id }: Execution) => related(id, "retries", { r
 /** Executions in the tree of this one. */
 export const treeQuestion = ({ id, root_id: root }: Execution) => related(id, "tree", { root_id: root ?? id });
 
-export type Action = "cancel" | "suspend" | "resume";
+export type ExecutionAction = "cancel" | "suspend" | "resume";
 
 /** What changes an execution is sent once; the key tells the server if it comes twice. */
 const sent = (execution: Execution, key: string) => ({
@@ -209,7 +209,7 @@ const sent = (execution: Execution, key: string) => ({
 
 const changed = (id: string) => queries.invalidateQueries({ queryKey: [environment(), "execution", id] });
 
-export async function act(execution: Execution, action: Action, key: string): Promise<void> {
+export async function act(execution: Execution, action: ExecutionAction, key: string): Promise<void> {
   const asked = { params: sent(execution, key), body: {} };
   const path = "/workflows/{workflowId}/executions/{executionId}";
   if (action === "cancel") {

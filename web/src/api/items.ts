@@ -11,8 +11,9 @@ type ItemPage = Schemas["BatchItemPage"];
 /** The most that the API gives at once. */
 const pageLength = 100;
 
-/** Running batches are asked for what is seen every so often. */
+/** How often what is seen of a running batch is asked for while no stream tells of changes, and while one does. */
 const again = 2000;
+const toldOf = 60_000;
 
 function page(batch: Batch, phase: ItemPhase | undefined, cursor: string, signal: AbortSignal): Promise<ItemPage> {
   const params = {
@@ -34,9 +35,9 @@ export interface Items {
 
 /**
  * All items: a page is asked for when one of its places is seen, so that the last is as near as the first. The cursor of
- * items is the index of the next one.
+ * items is the index of the next one. Told says that they are asked for again when a stream tells of changes.
  */
-export function useAllItems(batch: Batch, from: number, to: number, enabled: boolean): Items {
+export function useAllItems(batch: Batch, from: number, to: number, enabled: boolean, told: boolean): Items {
   const first = Math.floor(Math.max(0, from) / pageLength);
   const last = Math.floor(Math.max(0, Math.min(to, batch.total - 1)) / pageLength);
   const numbers = Array.from({ length: enabled ? last - first + 1 : 0 }, (_, i) => first + i);
@@ -45,7 +46,7 @@ export function useAllItems(batch: Batch, from: number, to: number, enabled: boo
       queryOptions({
         queryKey: [environment(), "batch", batch.id, "items", number],
         queryFn: ({ signal }) => page(batch, undefined, String(number * pageLength), signal),
-        refetchInterval: isOver(batch) ? false : every(again),
+        refetchInterval: isOver(batch) ? false : every(told ? toldOf : again),
       }),
     ),
   });

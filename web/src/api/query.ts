@@ -1,7 +1,8 @@
-import { QueryClient, queryOptions, type InfiniteData, type QueryKey } from "@tanstack/react-query";
+import { QueryClient, queryOptions, type InfiniteData, type Query, type QueryKey } from "@tanstack/react-query";
 import { answer } from "./client.ts";
 import { onReturn } from "./connection.ts";
 import { environment } from "./environment.ts";
+import { isIdle, onWaking } from "./idle.ts";
 import { Problem } from "./problem.ts";
 
 /** How often a question is asked again when the server was busy or away. What changes something is never sent twice. */
@@ -32,11 +33,22 @@ export function question<T>(key: QueryKey, ask: (signal: AbortSignal) => Promise
   });
 }
 
-/** Asks again while the answers are good, or the server is away for a moment; not when it refuses. */
+/** How often an idle page asks again at most, in milliseconds. */
+const seldom = 60_000;
+
+/**
+ * Asks again while the answers are good, or the server is away for a moment; not when it refuses. An idle page asks
+ * once a minute.
+ */
 export const every =
   (milliseconds: number) =>
   (query: { state: { error: unknown } }): number | false =>
-    query.state.error instanceof Problem && !query.state.error.passing ? false : milliseconds;
+    query.state.error instanceof Problem && !query.state.error.passing
+      ? false
+      : Math.max(milliseconds, isIdle() ? seldom : 0);
+
+const asksAgain = (query: Query): boolean => query.observers.some(({ options }) => Boolean(options.refetchInterval));
+onWaking(() => void queries.invalidateQueries({ predicate: asksAgain }));
 
 interface Rows {
   data: { id: string }[];

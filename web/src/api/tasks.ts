@@ -1,9 +1,10 @@
 import { infiniteQueryOptions, queryOptions, type InfiniteData } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment, type Environment } from "./environment.ts";
+import { followTasks } from "./follow.ts";
 import { Problem } from "./problem.ts";
 import { every, queries, question } from "./query.ts";
-import { followTasks, type Stream } from "./sse.ts";
+import type { Stream } from "./sse.ts";
 
 export type Task = Schemas["HumanTask"];
 export type Answer = Schemas["TaskAnswer"];

@@ -5,6 +5,7 @@ import type { KeyboardEvent, RefObject } from "react";
 import { useMe } from "../api/me.ts";
 import { currentLanguage, languages, t, type Language } from "../messages/index.ts";
 import { shellTexts } from "../messages/shell.ts";
+import { Action } from "../parts/Action.tsx";
 import { change, changeLanguage, themes, type Theme } from "../parts/preferences.ts";
 import { signOut } from "./signOut.ts";
 
@@ -72,9 +73,9 @@ export default function AccountPanel({ name, button, close, showKeys }: Props) {
         >
           {shellTexts().keys.title}
         </Button>
-        <Button variant="default" onClick={() => void signOut()}>
+        <Action variant="default" onClick={() => void signOut()}>
           {texts.signOut}
-        </Button>
+        </Action>
         <p className="meta">
           {texts.version(version)}, <a href="/licences">{texts.licences}</a>
         </p>

@@ -1,9 +1,9 @@
-import { ActionIcon, Button } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { IconMenu2, IconSearch } from "@tabler/icons-react";
 import { Suspense, useEffect, useState } from "react";
-import { useLostSince } from "../api/connection.ts";
+import { lostId, useLostSince } from "../api/connection.ts";
 import { environment } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { Problem } from "../api/problem.ts";
@@ -11,6 +11,7 @@ import { useSessionEnded } from "../api/session.ts";
 import { followMyTasks, taskCountsQuestion } from "../api/tasks.ts";
 import { formatClock, formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
+import { Action } from "../parts/Action.tsx";
 import { useSaved } from "../parts/preferences.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import { useKeys } from "./keys.ts";
@@ -161,7 +162,11 @@ function EnvironmentSwitch() {
 /** Says that the server cannot be reached. What was loaded stays. */
 function Lost() {
   const since = useLostSince();
-  return <div role="status">{since && <p className="lost">{t().connection.lost(formatClock(since))}</p>}</div>;
+  return (
+    <div role="status" id={lostId}>
+      {since && <p className="lost">{t().connection.lost(formatClock(since))}</p>}
+    </div>
+  );
 }
 
 /** Says that a setting could not be saved, and why. */
@@ -172,9 +177,9 @@ function Unsaved() {
       {outcome?.saved === false && (
         <p className="lost row">
           {t().unsaved} {outcome.error instanceof Problem && outcome.error.message}
-          <Button variant="default" onClick={outcome.again}>
+          <Action variant="default" onClick={outcome.again}>
             {t().again}
-          </Button>
+          </Action>
         </p>
       )}
     </div>

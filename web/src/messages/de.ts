@@ -57,6 +57,7 @@ export const de = {
   connection: {
     lost: (at: string) =>
       `Seit ${at} nicht verbunden. Die Seite zeigt, was da bekannt war, und macht von selbst weiter.`,
+    held: "Der Server ist nicht zu erreichen. Bis er wieder antwortet, kann nichts gesendet werden; Eingaben bleiben.",
   },
   unsaved: "Die Einstellung gilt in diesem Browser und wurde nicht gespeichert.",
   failure: {

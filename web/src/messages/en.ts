@@ -56,6 +56,7 @@ export const en = {
   },
   connection: {
     lost: (at: string) => `Not connected since ${at}. The page shows what was known then, and continues by itself.`,
+    held: "The server cannot be reached. Until it answers again nothing can be sent; what is typed stays.",
   },
   unsaved: "The setting counts in this browser, and was not saved.",
   failure: {

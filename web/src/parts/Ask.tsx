@@ -6,6 +6,7 @@ import { Problem } from "../api/problem.ts";
 import { verifyAddress, verifyByPasskey, verifyByPassword } from "../api/verify.ts";
 import { t } from "../messages/index.ts";
 import { verifyTexts } from "../messages/account.ts";
+import { Action } from "./Action.tsx";
 import { Dialog } from "./Dialog.tsx";
 import { Failure } from "./Notice.tsx";
 import { passkeysWork } from "./passkeys.ts";
@@ -113,9 +114,9 @@ export function Ask({
           </>
         )}
         <div className="row">
-          <Button type="submit" loading={busy} {...(danger && { color: "red" })}>
+          <Action type="submit" loading={busy} {...(danger && { color: "red" })}>
             {button}
-          </Button>
+          </Action>
           <Button variant="default" onClick={close}>
             {t().cancel}
           </Button>
@@ -137,9 +138,9 @@ function Otherwise({ methods, button, passkey }: { methods: readonly string[]; b
       {(passkeys || providers.length > 0) && (
         <div className="row">
           {passkeys && (
-            <Button variant="default" onClick={passkey}>
+            <Action variant="default" onClick={passkey}>
               {texts.passkey}
-            </Button>
+            </Action>
           )}
           {providers.map((name) => (
             <Button key={name} variant="default" component="a" href={verifyAddress(name)} target="_blank">

@@ -1,6 +1,7 @@
 import { ActionIcon, Modal } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import type { ReactNode } from "react";
+import { useLostSince } from "../api/connection.ts";
 import { t } from "../messages/index.ts";
 
 export interface DialogProps {
@@ -32,9 +33,16 @@ export default function DialogWindow({ title, close, stays = false, size, childr
               </ActionIcon>
             )}
           </div>
+          <Held />
           {children}
         </Modal.Body>
       </Modal.Content>
     </Modal.Root>
   );
+}
+
+/** Says in the dialog why its buttons do nothing: what says it on the page is behind the dialog. */
+function Held() {
+  const lost = useLostSince() !== undefined;
+  return <div role="status">{lost && <p className="lost">{t().connection.held}</p>}</div>;
 }

@@ -1,5 +1,5 @@
-import { Button } from "@mantine/core";
 import { useState } from "react";
+import { Action } from "./Action.tsx";
 import { Failure } from "./Notice.tsx";
 
 /** What has just been done, and how it is undone. */
@@ -27,9 +27,9 @@ export function Undo({ done, close }: { done: Done; close: () => void }) {
     <>
       <p role="status" className="done">
         <span>{done.text}</span>
-        <Button variant="default" loading={busy} onClick={() => void press()}>
+        <Action variant="default" loading={busy} onClick={() => void press()}>
           {done.button}
-        </Button>
+        </Action>
       </p>
       {error !== undefined && <Failure error={error} />}
     </>

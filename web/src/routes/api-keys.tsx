@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
@@ -6,6 +5,7 @@ import { accountKeysQuestion, keysQuestion, revokeKey, type ApiKey } from "../ap
 import { useMay } from "../api/me.ts";
 import { t } from "../messages/index.ts";
 import { apiKeysTexts } from "../messages/keys.ts";
+import { Action } from "../parts/Action.tsx";
 import { AccountTabs } from "../parts/account/Tabs.tsx";
 import { Ask } from "../parts/Ask.tsx";
 import { useNow } from "../parts/clock.ts";
@@ -36,7 +36,7 @@ export default function ApiKeys() {
   const made = (key: ApiKey) => setOpen({ what: "made", key });
   const admin = may("admin");
   return (
-    <Page title={t().nav.apiKeys} actions={<Button onClick={() => setOpen({ what: "new" })}>{texts.create}</Button>}>
+    <Page title={t().nav.apiKeys} actions={<Action onClick={() => setOpen({ what: "new" })}>{texts.create}</Action>}>
       <AccountTabs />
       <p className="lead">{texts.about}</p>
       {admin ? (

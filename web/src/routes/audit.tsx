@@ -4,6 +4,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { auditQuestion, exportAudit, type AuditEntry, type AuditFilter } from "../api/audit.ts";
 import { environment } from "../api/environment.ts";
+import { Action } from "../parts/Action.tsx";
 import { save } from "../parts/save.ts";
 import { t } from "../messages/index.ts";
 import { auditTexts } from "../messages/audit.ts";
@@ -105,9 +106,9 @@ function Export({ filter }: { filter: AuditFilter }) {
   };
   return (
     <>
-      <Button variant="default" title={texts.exportHelp} loading={busy} onClick={() => void press()}>
+      <Action variant="default" title={texts.exportHelp} loading={busy} onClick={() => void press()}>
         {texts.export}
-      </Button>
+      </Action>
       {error !== undefined && <Failure error={error} retry={() => void press()} />}
     </>
   );

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
@@ -7,9 +6,10 @@ import { batchFailuresQuestion, batchFile, batchQuestion, isOver, type Batch } f
 import { useMay } from "../api/me.ts";
 import { useWorkflowNames } from "../api/names.ts";
 import { every, queries } from "../api/query.ts";
-import { follow } from "../api/sse.ts";
+import { follow } from "../api/follow.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { formatNumber } from "../messages/format.ts";
+import { Action } from "../parts/Action.tsx";
 import { Grid } from "../parts/batch/Grid.tsx";
 import { shortId } from "../parts/Copy.tsx";
 import { WorkflowLink } from "../parts/WorkflowLink.tsx";
@@ -25,6 +25,13 @@ import { later } from "../parts/later.tsx";
 const route = getRouteApi("/batches/$id");
 const Cancel = later(() => import("../parts/batch/Cancel.tsx"));
 
+/** How often a running batch is asked for: often while no stream tells of it. */
+const again = (told: boolean) => every(told ? 60_000 : 5000);
+
+/** What is shown changes four times a second at most, and what belongs to it is asked for once in two. */
+const drawn = 250;
+const gathered = 2000;
+
 /** A batch: how far it is, what failed, and its items. */
 export default function BatchPage() {
   const { id } = route.useParams();
@@ -33,13 +40,13 @@ export default function BatchPage() {
   const [asking, setAsking] = useState(false);
   const may = useMay();
   const texts = batchesTexts();
+  const [told, setTold] = useState(false);
   const asked = useQuery({
     ...batchQuestion(id),
-    // The stream tells of changes. This is for the time that it is away.
-    refetchInterval: (query) => (query.state.data && isOver(query.state.data) ? false : every(10_000)(query)),
+    refetchInterval: (query) => (query.state.data && isOver(query.state.data) ? false : again(told)(query)),
   });
   const batch = asked.data;
-  useFollowing(id, batch !== undefined && !isOver(batch));
+  useFollowing(id, batch !== undefined && !isOver(batch), setTold);
   return (
     <Page
       title={texts.one(shortId(id))}
@@ -47,9 +54,9 @@ export default function BatchPage() {
         !isOver(batch) &&
         may("executions:manage") && {
           actions: (
-            <Button variant="default" leftSection={<IconBan aria-hidden size={14} />} onClick={() => setAsking(true)}>
+            <Action variant="default" leftSection={<IconBan aria-hidden size={14} />} onClick={() => setAsking(true)}>
               {texts.cancel}
-            </Button>
+            </Action>
           ),
         })}
     >
@@ -58,7 +65,7 @@ export default function BatchPage() {
       {batch && (
         <>
           <Head batch={batch} />
-          <Failures batch={batch} />
+          <Failures batch={batch} told={told} />
           <section aria-labelledby="items">
             <div className="section-head">
               <h2 id="items">{texts.items}</h2>
@@ -79,6 +86,7 @@ export default function BatchPage() {
             <Grid
               batch={batch}
               state={state}
+              told={told}
               choose={(next) =>
                 void navigate({ search: next ? { state: next } : {}, replace: true, resetScroll: false })
               }
@@ -91,31 +99,52 @@ export default function BatchPage() {
   );
 }
 
-/** Puts what the server tells of a batch into the page, at most four times a second. */
-function useFollowing(id: string, running: boolean): void {
+/**
+ * Puts what the server tells of a running batch into the page, and asks then for what belongs to it. Tell says whether
+ * the stream is there.
+ */
+function useFollowing(id: string, running: boolean, tell: (told: boolean) => void): void {
   useEffect(() => {
     if (!running) {
       return undefined;
     }
+    const own = batchQuestion(id).queryKey;
     let newest: Batch | undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stream = follow([`batch:${id}`], (change) => {
-      newest = change.batch ?? newest;
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        if (newest) {
-          queries.setQueryData(batchQuestion(id).queryKey, newest);
-          if (isOver(newest)) {
-            void queries.invalidateQueries({ queryKey: batchQuestion(id).queryKey });
-          }
-        }
-      }, 250);
-    });
-    return () => {
-      clearTimeout(timer);
-      stream.close();
+    let drawing: ReturnType<typeof setTimeout> | undefined;
+    let asking: ReturnType<typeof setTimeout> | undefined;
+    const ask = () => {
+      asking = undefined;
+      void queries.invalidateQueries({
+        queryKey: own,
+        predicate: ({ queryKey }) => ["items", "failures"].includes(String(queryKey[own.length])),
+      });
     };
-  }, [id, running]);
+    const draw = () => {
+      drawing = undefined;
+      if (newest) {
+        queries.setQueryData(own, newest);
+        if (isOver(newest)) {
+          void queries.invalidateQueries({ queryKey: own });
+        }
+      }
+    };
+    const stream = follow(
+      [`batch:${id}`],
+      (change) => {
+        tell(true);
+        newest = change.batch ?? newest;
+        drawing ??= setTimeout(draw, drawn);
+        asking ??= setTimeout(ask, gathered);
+      },
+      tell,
+    );
+    return () => {
+      clearTimeout(drawing);
+      clearTimeout(asking);
+      stream.close();
+      tell(false);
+    };
+  }, [id, running, tell]);
 }
 
 function Head({ batch }: { batch: Batch }) {
@@ -169,13 +198,13 @@ function Head({ batch }: { batch: Batch }) {
 }
 
 /** What failed, in groups of the same way. */
-function Failures({ batch }: { batch: Batch }) {
+function Failures({ batch, told }: { batch: Batch; told: boolean }) {
   const texts = batchesTexts();
   const failed = batch.failed - batch.cancelled;
   const asked = useQuery({
     ...batchFailuresQuestion(batch.id),
     enabled: failed > 0,
-    refetchInterval: isOver(batch) ? false : every(5000),
+    refetchInterval: isOver(batch) ? false : again(told),
   });
   if (failed === 0) {
     return null;

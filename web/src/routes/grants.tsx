@@ -7,6 +7,7 @@ import { grantsQuestion, type Grant } from "../api/people.ts";
 import { namesQuestion, workflowPath, workflowQuestion } from "../api/workflows.ts";
 import { t } from "../messages/index.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { Action } from "../parts/Action.tsx";
 import { List, useListing } from "../parts/List.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -36,7 +37,7 @@ export default function GrantsPage() {
   useRows(listing.refresh);
   const apply = (next: string) => void navigate({ search: next === "" ? {} : { workflow: next } });
   return (
-    <Page title={texts.grants} actions={may("admin") && <Button onClick={() => setGiving(true)}>{texts.give}</Button>}>
+    <Page title={texts.grants} actions={may("admin") && <Action onClick={() => setGiving(true)}>{texts.give}</Action>}>
       <p className="lead">{workflow === undefined ? texts.grantsHelp : texts.grantsOver(workflow)}</p>
       <Filter key={workflow ?? ""} workflow={workflow ?? ""} apply={apply} />
       {done && <Undo key={done.text} done={done} close={() => setDone(undefined)} />}

@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { groupQuestion, heldQuestion, membersQuestion, type FoundUser, type Group } from "../api/people.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { Action } from "../parts/Action.tsx";
 import { useSection } from "../parts/List.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -54,7 +54,7 @@ function Shown({ group }: { group: Group }) {
       <section>
         <div className="page-head">
           <h2>{texts.rolesTitle}</h2>
-          <Button onClick={() => setGiving(true)}>{texts.give}</Button>
+          <Action onClick={() => setGiving(true)}>{texts.give}</Action>
         </div>
         {held.error && <Failure error={held.error} retry={() => void held.refetch()} />}
         {held.isLoading && <Waiting />}

@@ -1,4 +1,4 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -6,6 +6,7 @@ import { useMay } from "../api/me.ts";
 import { createGroup, groupsQuestion, type Group } from "../api/people.ts";
 import { formatNumber } from "../messages/format.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { Action } from "../parts/Action.tsx";
 import { Ask } from "../parts/Ask.tsx";
 import { List, useListing, type Listing } from "../parts/List.tsx";
 import { LongTable, titled } from "../parts/LongTable.tsx";
@@ -24,7 +25,7 @@ export default function Groups() {
   return (
     <Page
       title={texts.groups}
-      actions={may("admin") && <Button onClick={() => setMaking(true)}>{texts.makeGroup}</Button>}
+      actions={may("admin") && <Action onClick={() => setMaking(true)}>{texts.makeGroup}</Action>}
     >
       <p className="lead">{texts.groupsHelp}</p>
       <List listing={listing} nothing={<Empty text={texts.noGroups} />}>

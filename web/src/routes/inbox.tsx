@@ -9,6 +9,7 @@ import { firstPageAgain, patchPages, queries } from "../api/query.ts";
 import { dropTask, freshTasksQuestion, isOpen, tasksQuestion, type Task, type TaskFilter } from "../api/tasks.ts";
 import { t } from "../messages/index.ts";
 import { tasksTexts } from "../messages/tasks.ts";
+import { Action } from "../parts/Action.tsx";
 import { narrowed, readAddress } from "../parts/inbox/address.ts";
 import { FilterBar } from "../parts/inbox/FilterBar.tsx";
 import { TaskRow } from "../parts/inbox/Row.tsx";
@@ -126,7 +127,7 @@ export default function Inbox() {
                 {texts.selected(selection.ids.length)}
                 {selection.ids.length >= mostSelected && ` ${texts.most(mostSelected)}`}
               </strong>
-              <Button onClick={() => setBulk(true)}>{texts.answerSelected}</Button>
+              <Action onClick={() => setBulk(true)}>{texts.answerSelected}</Action>
               <Button variant="subtle" onClick={selection.clear}>
                 {texts.selectNone}
               </Button>

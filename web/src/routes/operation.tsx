@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -14,6 +13,7 @@ import {
 import { formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { operationsTexts } from "../messages/operations.ts";
+import { Action } from "../parts/Action.tsx";
 import { shortId } from "../parts/Copy.tsx";
 import { End } from "../parts/List.tsx";
 import { LongTable, titled } from "../parts/LongTable.tsx";
@@ -41,7 +41,7 @@ export default function OperationPage() {
       actions={
         underWay &&
         may("executions:manage") && (
-          <Button
+          <Action
             variant="default"
             title={texts.stopHelp}
             leftSection={<IconBan aria-hidden size={14} />}
@@ -49,7 +49,7 @@ export default function OperationPage() {
             onClick={() => stop.mutate()}
           >
             {texts.stop}
-          </Button>
+          </Action>
         )
       }
     >

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -6,6 +5,7 @@ import { deleteSecret, rollBackSecret, secretQuestion, type Secret as SecretOf }
 import { environment } from "../api/environment.ts";
 import { t } from "../messages/index.ts";
 import { secretsTexts } from "../messages/secrets.ts";
+import { Action } from "../parts/Action.tsx";
 import { Ask } from "../parts/Ask.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -32,10 +32,10 @@ export default function Secret() {
       actions={
         secret.data && (
           <>
-            <Button onClick={() => setOpen({ what: "set" })}>{texts.set}</Button>
-            <Button variant="default" color="red" onClick={() => setOpen({ what: "delete" })}>
+            <Action onClick={() => setOpen({ what: "set" })}>{texts.set}</Action>
+            <Action variant="default" color="red" onClick={() => setOpen({ what: "delete" })}>
               {texts.delete}
-            </Button>
+            </Action>
           </>
         )
       }
@@ -141,13 +141,13 @@ function Versions({ secret, rollBack }: { secret: SecretOf; rollBack: (version: 
                 {one.version === secret.version ? (
                   <span className="meta">{texts.current}</span>
                 ) : (
-                  <Button
+                  <Action
                     variant="default"
                     aria-label={texts.rollBackTitle(one.version)}
                     onClick={() => rollBack(one.version)}
                   >
                     {texts.rollBack}
-                  </Button>
+                  </Action>
                 )}
               </td>
             </tr>

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -6,6 +5,7 @@ import { useMay } from "../api/me.ts";
 import { secretsQuestion, type Secret } from "../api/secrets.ts";
 import { t } from "../messages/index.ts";
 import { secretsTexts } from "../messages/secrets.ts";
+import { Action } from "../parts/Action.tsx";
 import { List, useListing, type Listing } from "../parts/List.tsx";
 import { LongTable, titled } from "../parts/LongTable.tsx";
 import { Empty } from "../parts/Notice.tsx";
@@ -26,7 +26,7 @@ export default function Secrets() {
   return (
     <Page
       title={t().nav.secrets}
-      actions={may("admin") && <Button onClick={() => setMaking(true)}>{texts.create}</Button>}
+      actions={may("admin") && <Action onClick={() => setMaking(true)}>{texts.create}</Action>}
     >
       <p className="lead">{texts.about}</p>
       <List listing={listing} nothing={<Empty text={texts.empty} />}>

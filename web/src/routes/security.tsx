@@ -1,4 +1,4 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -15,6 +15,7 @@ import {
 import { Problem } from "../api/problem.ts";
 import { t } from "../messages/index.ts";
 import { securityTexts } from "../messages/account.ts";
+import { Action } from "../parts/Action.tsx";
 import { Identities } from "../parts/account/Identities.tsx";
 import { Password } from "../parts/account/Password.tsx";
 import { AccountTabs } from "../parts/account/Tabs.tsx";
@@ -47,7 +48,7 @@ export default function Security() {
       <section>
         <div className="page-head">
           <h2>{texts.passkeys}</h2>
-          {able && <Button onClick={() => setOpen({ what: "add" })}>{texts.add}</Button>}
+          {able && <Action onClick={() => setOpen({ what: "add" })}>{texts.add}</Action>}
         </div>
         <p className="lead">{able ? texts.about : texts.unable}</p>
         {passkeys.isLoadingError && <Failure error={passkeys.error} retry={() => void passkeys.refetch()} />}
@@ -62,9 +63,9 @@ export default function Security() {
         <div className="page-head">
           <h2>{texts.sessions}</h2>
           {(sessions.data?.data.length ?? 0) > 1 && (
-            <Button variant="default" onClick={() => setOpen({ what: "others" })}>
+            <Action variant="default" onClick={() => setOpen({ what: "others" })}>
               {texts.endOthers}
-            </Button>
+            </Action>
           )}
         </div>
         {sessions.isLoadingError && <Failure error={sessions.error} retry={() => void sessions.refetch()} />}
@@ -149,13 +150,13 @@ function Sessions({ sessions, end }: { sessions: readonly OwnSession[]; end: (se
               {session.current ? (
                 <span className="meta">{texts.here}</span>
               ) : (
-                <Button
+                <Action
                   variant="default"
                   aria-label={texts.endTitle(browserOf(session.agent), session.address)}
                   onClick={() => end(session)}
                 >
                   {texts.end}
-                </Button>
+                </Action>
               )}
             </td>
           </tr>
@@ -193,20 +194,20 @@ function Passkeys({
             <td>{passkey.last_used_at === undefined ? texts.never : <When at={passkey.last_used_at} />}</td>
             <td>
               <div className="actions">
-                <Button
+                <Action
                   variant="default"
                   aria-label={texts.renameTitle(passkey.name)}
                   onClick={() => act("rename", passkey)}
                 >
                   {texts.rename}
-                </Button>
-                <Button
+                </Action>
+                <Action
                   variant="default"
                   aria-label={texts.removeTitle(passkey.name)}
                   onClick={() => act("remove", passkey)}
                 >
                   {texts.remove}
-                </Button>
+                </Action>
               </div>
             </td>
           </tr>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, NativeSelect, TextInput, useMantineColorScheme } from "@mantine/core";
+import { Checkbox, NativeSelect, TextInput, useMantineColorScheme } from "@mantine/core";
 import "@mantine/core/styles/Checkbox.css";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
@@ -10,6 +10,7 @@ import { languages, t, type Language } from "../messages/index.ts";
 import { settingsTexts } from "../messages/settings.ts";
 import { shellTexts } from "../messages/shell.ts";
 import { browserTimeZone, currentTimeZone } from "../messages/zone.ts";
+import { Action } from "../parts/Action.tsx";
 import { AccountTabs } from "../parts/account/Tabs.tsx";
 import { useNow } from "../parts/clock.ts";
 import { density, type Density } from "../parts/density.ts";
@@ -60,9 +61,9 @@ function Profile() {
         />
         {error !== null && !wrong && <Failure error={error} />}
         <div className="row">
-          <Button type="submit" variant="default" loading={save.isPending}>
+          <Action type="submit" variant="default" loading={save.isPending}>
             {texts.saveName}
-          </Button>
+          </Action>
           <Saved saved={save.isSuccess} />
         </div>
       </form>

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -13,6 +12,7 @@ import {
 } from "../api/people.ts";
 import { formatExact, formatList } from "../messages/format.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { Action } from "../parts/Action.tsx";
 import { Ask } from "../parts/Ask.tsx";
 import { Copy } from "../parts/Copy.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
@@ -66,7 +66,7 @@ function Shown({ user }: { user: User }) {
       <section>
         <div className="page-head">
           <h2>{texts.rolesTitle}</h2>
-          <Button onClick={() => setGiving(true)}>{texts.give}</Button>
+          <Action onClick={() => setGiving(true)}>{texts.give}</Action>
         </div>
         {failed && <Failure error={failed.error} retry={() => asked.forEach((each) => void each.refetch())} />}
         {asked.some((each) => each.isLoading) && <Waiting />}
@@ -143,9 +143,9 @@ function Groups({
     <section>
       <div className="page-head">
         <h2>{texts.groups}</h2>
-        <Button variant="default" onClick={() => setAdding(true)}>
+        <Action variant="default" onClick={() => setAdding(true)}>
           {texts.addToGroup}
-        </Button>
+        </Action>
       </div>
       {failed !== undefined && failed !== null && <Failure error={failed} />}
       {user.groups.length === 0 && <Empty text={texts.inNoGroup} />}
@@ -157,13 +157,13 @@ function Groups({
                 {group.name}
               </Link>
               {group.source === undefined ? (
-                <Button
+                <Action
                   variant="default"
                   aria-label={texts.leaveTitle(user.name, group.name)}
                   onClick={() => setLeaving(group)}
                 >
                   {texts.leave}
-                </Button>
+                </Action>
               ) : (
                 <span className="meta">{texts.from(group.source)}</span>
               )}

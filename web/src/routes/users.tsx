@@ -7,6 +7,7 @@ import { usersQuestion, type User, type UserFilter } from "../api/people.ts";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { Action } from "../parts/Action.tsx";
 import { List, useListing, type Listing } from "../parts/List.tsx";
 import { LongTable, titled } from "../parts/LongTable.tsx";
 import { Empty } from "../parts/Notice.tsx";
@@ -33,7 +34,7 @@ export default function Users() {
   return (
     <Page
       title={texts.users}
-      actions={may("admin") && <Button onClick={() => setInviting(true)}>{texts.invite}</Button>}
+      actions={may("admin") && <Action onClick={() => setInviting(true)}>{texts.invite}</Action>}
     >
       <p className="lead">{filter.status === "invited" ? texts.openInvitations : texts.usersHelp}</p>
       <UserFilterBar key={`bar ${address}`} filter={filter} apply={apply} />

@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { identitiesQuestion, linkIdentity, methodsQuestion, unlinkIdentity } from "../../api/account.ts";
 import { formatRelative } from "../../messages/format.ts";
 import { securityTexts } from "../../messages/account.ts";
+import { Action } from "../Action.tsx";
 import { Ask } from "../Ask.tsx";
 import { useNow } from "../clock.ts";
 import { Failure } from "../Notice.tsx";
@@ -54,13 +54,13 @@ export function Identities() {
                 <span className="meta">{texts.linked(formatRelative(new Date(row.since), now))}</span>
               )}
               {!row.usable && <span className="meta">{texts.gone}</span>}
-              <Button
+              <Action
                 variant="default"
                 aria-label={row.since === undefined ? texts.linkTitle(row.title) : texts.unlinkTitle(row.title)}
                 onClick={() => setOpen({ what: row.since === undefined ? "link" : "unlink", row })}
               >
                 {row.since === undefined ? texts.link : texts.unlink}
-              </Button>
+              </Action>
             </li>
           ))}
       </ul>

@@ -1,4 +1,4 @@
-import { Button, PasswordInput } from "@mantine/core";
+import { PasswordInput } from "@mantine/core";
 import "@mantine/core/styles/PasswordInput.css";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -6,6 +6,7 @@ import { changePassword, methodsQuestion } from "../../api/account.ts";
 import { useMe } from "../../api/me.ts";
 import { Problem } from "../../api/problem.ts";
 import { securityTexts } from "../../messages/account.ts";
+import { Action } from "../Action.tsx";
 import { Ask } from "../Ask.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -32,9 +33,9 @@ export function Password() {
     <section>
       <div className="page-head">
         <h2>{texts.password}</h2>
-        <Button variant="default" onClick={() => setOpen(true)}>
+        <Action variant="default" onClick={() => setOpen(true)}>
           {has ? texts.changePassword : texts.setPassword}
-        </Button>
+        </Action>
       </div>
       <p className="lead" role="status">
         {done ? texts.passwordChanged : has ? texts.passwordSet : texts.passwordUnset}

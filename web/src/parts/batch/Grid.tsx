@@ -17,15 +17,17 @@ import { rowHeight } from "../density.ts";
 interface Props {
   batch: Batch;
   state: ItemState | undefined;
+  /** A stream tells of changes. */
+  told: boolean;
   choose: (state: ItemState | undefined) => void;
 }
 
 /** The items of a batch. Only the rows that are seen are in the page, and only their pages are asked for. */
-export function Grid({ batch, state, choose }: Props) {
+export function Grid({ batch, state, told, choose }: Props) {
   const texts = batchesTexts();
   const pane = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ from: 0, to: 0 });
-  const all = useAllItems(batch, seen.from, seen.to, state === undefined);
+  const all = useAllItems(batch, seen.from, seen.to, state === undefined, told);
   const some = useItemsIn(batch, state && phaseOf[state], seen.to);
   const items = state === undefined ? all : some;
   // Nothing that it returns is kept.

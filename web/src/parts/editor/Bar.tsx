@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import type { Base } from "../../api/definitions.ts";
 import { definitionTexts } from "../../messages/definition.ts";
+import { Action } from "../Action.tsx";
 
 /** What the text is, and what can be done with it. What the person may not do is left out. */
 export function Bar({
@@ -32,18 +33,18 @@ export function Bar({
         {version === undefined ? texts.unsavedNew : texts.begunWith(version, revision, draft)}
         {dirty && ` · ${texts.unsaved}`}
       </span>
-      <Button variant="default" size="compact-sm" title="Ctrl S" loading={busy} onClick={save}>
+      <Action variant="default" size="compact-sm" title="Ctrl S" loading={busy} onClick={save}>
         {texts.save}
-      </Button>
+      </Action>
       {publish && (
-        <Button size="compact-sm" title="Ctrl Shift S" onClick={publish}>
+        <Action size="compact-sm" title="Ctrl Shift S" onClick={publish}>
           {texts.publish}
-        </Button>
+        </Action>
       )}
       {run && (
-        <Button variant="default" size="compact-sm" title="Ctrl Enter" onClick={run}>
+        <Action variant="default" size="compact-sm" title="Ctrl Enter" onClick={run}>
           {dirty || draft ? texts.runInTest : texts.run}
-        </Button>
+        </Action>
       )}
       <label className="upload">
         <input

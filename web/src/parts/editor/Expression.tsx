@@ -1,8 +1,8 @@
-import { Button } from "@mantine/core";
 import { useId, useRef, useState } from "react";
 import { evaluate } from "../../api/definitions.ts";
 import { Problem } from "../../api/problem.ts";
 import { definitionTexts } from "../../messages/definition.ts";
+import { Action } from "../Action.tsx";
 import { JsonTree } from "../JsonTree.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -77,9 +77,9 @@ export default function Expression({ sample }: { sample: unknown }) {
       <p id={`${id}-json`} className="schema-wrong" role="status">
         {notJson !== undefined && texts.notJson(notJson)}
       </p>
-      <Button type="submit" loading={busy}>
+      <Action type="submit" loading={busy}>
         {texts.evaluate}
-      </Button>
+      </Action>
       {error !== undefined && refused === undefined && <Failure error={error} />}
       {outcome && "value" in outcome && (
         <section aria-label={texts.value} aria-live="polite">

@@ -1,9 +1,11 @@
 import { Button } from "@mantine/core";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { isLost } from "../../api/connection.ts";
 import { Problem } from "../../api/problem.ts";
 import { coverageOf, runTests, type CoveredTask, type Tested } from "../../api/tests.ts";
 import type { Code, Remark } from "../../editor/code.ts";
 import { testsTexts } from "../../messages/tests.ts";
+import { Action } from "../Action.tsx";
 import { Failure } from "../Notice.tsx";
 import { save } from "../save.ts";
 import type { CodeField } from "./CodeField.tsx";
@@ -91,7 +93,9 @@ export default function Tests({
         if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
           event.preventDefault();
           event.stopPropagation();
-          void run();
+          if (!isLost()) {
+            void run();
+          }
         }
       }}
     >
@@ -112,9 +116,9 @@ export default function Tests({
       </p>
       {!room && <p className="alert">{texts.noRoom}</p>}
       <div className="row tests-bar">
-        <Button size="compact-sm" loading={busy} onClick={() => void run()}>
+        <Action size="compact-sm" loading={busy} onClick={() => void run()}>
           {texts.run}
-        </Button>
+        </Action>
         <label className="upload">
           <input
             type="file"

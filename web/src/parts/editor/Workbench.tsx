@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Suspense, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import { isLost } from "../../api/connection.ts";
 import type { Base } from "../../api/definitions.ts";
 import { environment } from "../../api/environment.ts";
 import type { CoveredTask } from "../../api/tests.ts";
@@ -9,6 +10,7 @@ import type { Code } from "../../editor/code.ts";
 import type { Named } from "../../editor/path.ts";
 import type { Graph } from "../../graph/model.ts";
 import { definitionTexts } from "../../messages/definition.ts";
+import { t } from "../../messages/index.ts";
 import { Dialog } from "../Dialog.tsx";
 import { later } from "../later.tsx";
 import { Failure } from "../Notice.tsx";
@@ -157,7 +159,10 @@ export default function Workbench({
       return;
     }
     const key = event.key.toLowerCase();
-    if (key === "p" && !event.shiftKey && !saving.conflict) {
+    if (isLost() && (key === "s" || key === "enter")) {
+      event.preventDefault();
+      saving.tell(t().connection.held);
+    } else if (key === "p" && !event.shiftKey && !saving.conflict) {
       event.preventDefault();
       setSeeking("go");
     } else if (key === "s") {

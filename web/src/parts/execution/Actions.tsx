@@ -1,11 +1,11 @@
-import { Button } from "@mantine/core";
 import { IconBan, IconPlayerPause, IconPlayerPlay, IconRefresh } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Suspense, useState } from "react";
-import { act, type Action } from "../../api/detail.ts";
+import { act, type ExecutionAction } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { Action } from "../Action.tsx";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
 import { later } from "../later.tsx";
@@ -18,7 +18,9 @@ export function Actions({ execution }: { execution: Execution }) {
   const may = useMay();
   const [dialog, setDialog] = useState<"cancel" | "retry">();
   const texts = executionTexts().actions;
-  const pause = useMutation({ mutationFn: (action: Action) => act(execution, action, crypto.randomUUID()) });
+  const pause = useMutation({
+    mutationFn: (action: ExecutionAction) => act(execution, action, crypto.randomUUID()),
+  });
   const close = () => setDialog(undefined);
   const state = stateOf(execution);
   if (!may("executions:manage")) {
@@ -27,16 +29,16 @@ export function Actions({ execution }: { execution: Execution }) {
   return (
     <>
       {isFinal(state) ? (
-        <Button
+        <Action
           variant="default"
           leftSection={<IconRefresh aria-hidden size={14} />}
           onClick={() => setDialog("retry")}
         >
           {texts.retry}
-        </Button>
+        </Action>
       ) : (
         <>
-          <Button
+          <Action
             variant="default"
             leftSection={
               state === "suspended" ? (
@@ -49,10 +51,10 @@ export function Actions({ execution }: { execution: Execution }) {
             onClick={() => pause.mutate(state === "suspended" ? "resume" : "suspend")}
           >
             {state === "suspended" ? texts.resume : texts.suspend}
-          </Button>
-          <Button variant="default" leftSection={<IconBan aria-hidden size={14} />} onClick={() => setDialog("cancel")}>
+          </Action>
+          <Action variant="default" leftSection={<IconBan aria-hidden size={14} />} onClick={() => setDialog("cancel")}>
             {texts.cancel}
-          </Button>
+          </Action>
         </>
       )}
       <span role="status" className="unseen">

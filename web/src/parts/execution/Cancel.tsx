@@ -4,6 +4,7 @@ import { useState } from "react";
 import { act } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { Action } from "../Action.tsx";
 import { Dialog } from "../Dialog.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -17,9 +18,9 @@ export default function Cancel({ execution, close }: { execution: Execution; clo
       <p>{texts.cancelText}</p>
       {cancel.error && <Failure error={cancel.error} />}
       <div className="row">
-        <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+        <Action color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
           {texts.cancelSend}
-        </Button>
+        </Action>
         <Button variant="default" onClick={close}>
           {texts.keep}
         </Button>

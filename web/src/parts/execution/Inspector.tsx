@@ -8,6 +8,7 @@ import type { Execution } from "../../api/executions.ts";
 import { useMay } from "../../api/me.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { Action } from "../Action.tsx";
 import { shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
 import { typing } from "../keys.ts";
@@ -95,9 +96,9 @@ function FromHere({ execution, task }: { execution: Execution; task: TaskRow }) 
   }
   return (
     <div>
-      <Button variant="default" onClick={() => setAsking(true)}>
+      <Action variant="default" onClick={() => setAsking(true)}>
         {executionTexts().inspector.retryFrom(from.name)}
-      </Button>
+      </Action>
       <Suspense>{asking && <Retry execution={execution} from={from} close={() => setAsking(false)} />}</Suspense>
     </div>
   );

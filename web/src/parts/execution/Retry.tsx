@@ -6,6 +6,7 @@ import { retry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { Action } from "../Action.tsx";
 import { Dialog } from "../Dialog.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -95,9 +96,9 @@ export default function Retry({
         />
         {start.error && <Failure error={start.error} />}
         <div className="row">
-          <Button type="submit" loading={start.isPending} disabled={read.wrong !== undefined}>
+          <Action type="submit" loading={start.isPending} disabled={read.wrong !== undefined}>
             {texts.retrySend}
-          </Button>
+          </Action>
           <Button variant="default" onClick={close}>
             {t().close}
           </Button>

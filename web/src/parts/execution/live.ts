@@ -3,7 +3,8 @@ import { useEffect, useState } from "react";
 import { progressQuestion, type Task } from "../../api/detail.ts";
 import { environment } from "../../api/environment.ts";
 import { executionQuestion, type Execution } from "../../api/executions.ts";
-import { followExecution, type Gap, type Stream, type TaskEvent } from "../../api/sse.ts";
+import { followExecution, type Gap, type TaskEvent } from "../../api/follow.ts";
+import type { Stream } from "../../api/sse.ts";
 import { isFinal, stateOf } from "../state.ts";
 import { countRuns } from "./model.ts";
 

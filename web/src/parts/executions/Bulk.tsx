@@ -11,6 +11,7 @@ import {
 } from "../../api/operations.ts";
 import { operationsTexts } from "../../messages/operations.ts";
 import { t } from "../../messages/index.ts";
+import { Action } from "../Action.tsx";
 import { Dialog } from "../Dialog.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -88,9 +89,9 @@ export default function Bulk({
         {start.error && <Failure error={start.error} />}
         <div className="row">
           {count > 0 && (
-            <Button type="submit" loading={start.isPending}>
+            <Action type="submit" loading={start.isPending}>
               {texts.titles[action]}
-            </Button>
+            </Action>
           )}
           <Button variant="default" onClick={close}>
             {t().close}

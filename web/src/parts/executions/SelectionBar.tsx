@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { Suspense, useState } from "react";
 import type { OperationAction, Target } from "../../api/operations.ts";
+import { Action } from "../Action.tsx";
 import { later } from "../later.tsx";
 import { operationsTexts } from "../../messages/operations.ts";
 import type { Selection } from "./selection.ts";
@@ -36,13 +37,13 @@ export function SelectionBar({
         {texts.selectAll}
       </Button>
       {actions.map((action) => (
-        <Button
+        <Action
           key={action}
           variant="default"
           onClick={() => setAsked({ action, target: selection.all ? { query: query() } : { ids: selection.ids } })}
         >
           {texts.actions[action]}
-        </Button>
+        </Action>
       ))}
       <Button variant="subtle" onClick={clear}>
         {texts.none}
@@ -59,9 +60,9 @@ export function RetryGroup({ query }: { query: () => Record<string, string[]> })
   const [target, setTarget] = useState<Target>();
   return (
     <>
-      <Button variant="default" size="compact-sm" onClick={() => setTarget({ query: query() })}>
+      <Action variant="default" size="compact-sm" onClick={() => setTarget({ query: query() })}>
         {operationsTexts().retryThese}
-      </Button>
+      </Action>
       <Suspense>{target && <Bulk action="retry" target={target} close={() => setTarget(undefined)} />}</Suspense>
     </>
   );

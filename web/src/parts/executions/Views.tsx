@@ -1,10 +1,11 @@
-import { ActionIcon, Button, TextInput } from "@mantine/core";
+import { ActionIcon, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { putListSettings, type View } from "../../api/views.ts";
 import { executionsTexts } from "../../messages/executions.ts";
+import { Action } from "../Action.tsx";
 import { Menu } from "../Menu.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -67,7 +68,7 @@ export function Views({ views, search }: { views: readonly View[]; search: Searc
               maxLength={80}
               onChange={(event) => setName(event.currentTarget.value)}
             />
-            <Button type="submit">{texts.saveView}</Button>
+            <Action type="submit">{texts.saveView}</Action>
           </form>
           {put.error && <Failure error={put.error} />}
         </>

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { useLostSince } from "../../api/connection.ts";
 import { uploadFile } from "../../api/files.ts";
 import { t } from "../../messages/index.ts";
 import { formTexts } from "../../messages/workflows.ts";
@@ -11,6 +12,7 @@ import { Leaf, type FieldProps } from "./Leaf.tsx";
 export function FilesField({ camera, ...props }: FieldProps & { camera?: string }) {
   const { field, draft, change } = props;
   const [busy, setBusy] = useState(false);
+  const lost = useLostSince() !== undefined;
   const [error, setError] = useState<unknown>();
   const latest = useRef<FieldProps>(undefined);
   useLayoutEffect(() => {
@@ -48,7 +50,7 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
             type="file"
             multiple={many}
             accept={field.constraints?.media_type}
-            disabled={busy || field.read_only}
+            disabled={busy || lost || field.read_only}
             onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
           />
           {camera !== undefined && pictures && (
@@ -60,7 +62,7 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
                 type="file"
                 accept="image/*"
                 capture="environment"
-                disabled={busy}
+                disabled={busy || lost}
                 onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
               />
             </label>

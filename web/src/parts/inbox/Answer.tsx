@@ -7,6 +7,7 @@ import type { FormField } from "../../api/workflows.ts";
 import { t } from "../../messages/index.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
 import { formTexts } from "../../messages/workflows.ts";
+import { Action } from "../Action.tsx";
 import { FilesField } from "../form/Files.tsx";
 import { read, type Wrong } from "../form/read.ts";
 import { sayAt, sayWrong, wrongFields } from "../form/whole.ts";
@@ -188,7 +189,7 @@ export function Answer({
       <Kept entering={entering} />
       <div className="outcomes" role="group" aria-label={texts.answers}>
         {outcomes.map((outcome, i) => (
-          <Button
+          <Action
             key={outcome.name}
             ref={(button) => {
               buttons.current[i] = button;
@@ -202,7 +203,7 @@ export function Answer({
           >
             <span>{outcome.title}</span>
             <kbd aria-hidden>{i + 1}</kbd>
-          </Button>
+          </Action>
         ))}
         <span role="status" className="meta">
           {send.isPending ? texts.sending : chosen ? texts.send(chosen.title) : ""}

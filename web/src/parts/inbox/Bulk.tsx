@@ -5,6 +5,7 @@ import { useId, useRef, useState } from "react";
 import { answerTasks, taskQuestion, type BulkAnswers, type Outcome, type Task } from "../../api/tasks.ts";
 import { t } from "../../messages/index.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
+import { Action } from "../Action.tsx";
 import { Dialog } from "../Dialog.tsx";
 import { Failure } from "../Notice.tsx";
 import { Waiting } from "../Waiting.tsx";
@@ -86,9 +87,9 @@ export default function Bulk({
           />
           {send.error && <Failure error={send.error} />}
           <div className="row">
-            <Button type="submit" disabled={chosen === ""} loading={send.isPending}>
+            <Action type="submit" disabled={chosen === ""} loading={send.isPending}>
               {texts.bulk.send(list.length)}
-            </Button>
+            </Action>
             <Button variant="default" onClick={close}>
               {t().cancel}
             </Button>

@@ -1,11 +1,12 @@
-import { Button } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Suspense, useEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { isLost } from "../../api/connection.ts";
 import { useMay, useMe } from "../../api/me.ts";
 import { Problem } from "../../api/problem.ts";
 import { claim, draftQuestion, isOpen, release, taskQuestion, type Outcome, type Task } from "../../api/tasks.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
+import { Action } from "../Action.tsx";
 import { shortId } from "../Copy.tsx";
 import { Help } from "../form/Leaf.tsx";
 import { StateIcon } from "../icons.tsx";
@@ -204,7 +205,7 @@ function Holding({ task, me }: { task: Task; me: string }) {
   const manages = may("executions:manage");
   const responds = may("tasks:respond");
   const run = (what: "claim" | "release", force: boolean) => () => {
-    if (!act.isPending) {
+    if (!act.isPending && !isLost()) {
       act.mutate({ what, force });
     }
   };
@@ -216,29 +217,29 @@ function Holding({ task, me }: { task: Task; me: string }) {
     <>
       <div className="row task-actions">
         {responds && !claimed && (
-          <Button variant="default" onClick={run("claim", false)}>
+          <Action variant="default" onClick={run("claim", false)}>
             {texts.claim} <kbd aria-hidden>c</kbd>
-          </Button>
+          </Action>
         )}
         {responds && mine && (
-          <Button variant="default" onClick={run("release", false)}>
+          <Action variant="default" onClick={run("release", false)}>
             {texts.release} <kbd aria-hidden>u</kbd>
-          </Button>
+          </Action>
         )}
         {manages && responds && claimed && !mine && (
           <>
-            <Button variant="default" onClick={run("claim", true)}>
+            <Action variant="default" onClick={run("claim", true)}>
               {texts.takeOver}
-            </Button>
-            <Button variant="default" onClick={run("release", true)}>
+            </Action>
+            <Action variant="default" onClick={run("release", true)}>
               {texts.release}
-            </Button>
+            </Action>
           </>
         )}
         {manages && (
-          <Button variant="default" onClick={() => setAsking(true)}>
+          <Action variant="default" onClick={() => setAsking(true)}>
             {texts.reassign}
-          </Button>
+          </Action>
         )}
       </div>
       {act.error && <Refusal error={act.error} />}

@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState, type ReactNode } from "react";
 import { comment, type Task } from "../../api/tasks.ts";
 import { useMay } from "../../api/me.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
+import { Action } from "../Action.tsx";
 import { Failure } from "../Notice.tsx";
 import { When } from "../Time.tsx";
 import { answeredText } from "./Answered.tsx";
@@ -85,9 +85,9 @@ function NewComment({ id }: { id: string }) {
       />
       {send.error && <Failure error={send.error} />}
       <div>
-        <Button type="submit" variant="default" loading={send.isPending}>
+        <Action type="submit" variant="default" loading={send.isPending}>
           {texts.addComment}
-        </Button>
+        </Action>
       </div>
     </form>
   );

@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ApiKey } from "../../api/keys.ts";
 import { formatExact, formatList } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { apiKeysTexts } from "../../messages/keys.ts";
+import { Action } from "../Action.tsx";
 import { useNow } from "../clock.ts";
 import { When } from "../Time.tsx";
 
@@ -68,18 +68,18 @@ export function KeyTable({
             <td>
               <span className="row">
                 {mayRotate(key) && (
-                  <Button variant="default" aria-label={texts.rotateTitle(key.name)} onClick={() => rotate(key)}>
+                  <Action variant="default" aria-label={texts.rotateTitle(key.name)} onClick={() => rotate(key)}>
                     {texts.rotate}
-                  </Button>
+                  </Action>
                 )}
-                <Button
+                <Action
                   variant="default"
                   color="red"
                   aria-label={texts.revokeTitle(key.name)}
                   onClick={() => revoke(key)}
                 >
                   {texts.revoke}
-                </Button>
+                </Action>
               </span>
             </td>
           </tr>

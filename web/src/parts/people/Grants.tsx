@@ -1,10 +1,10 @@
-import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { giveRole, takeRole, type Grant, type Holder, type NewRole } from "../../api/people.ts";
 import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { peopleTexts } from "../../messages/people.ts";
+import { Action } from "../Action.tsx";
 import { Ask } from "../Ask.tsx";
 import { LongTable, titled } from "../LongTable.tsx";
 import { When } from "../Time.tsx";
@@ -105,13 +105,13 @@ export function Grants({
             </td>
             <td>
               {by === undefined && (
-                <Button
+                <Action
                   variant="default"
                   aria-label={texts.takeTitle(texts.roles[grant.role], overText(grant), grant.holder)}
                   onClick={() => setTaking(grant)}
                 >
                   {texts.take}
-                </Button>
+                </Action>
               )}
             </td>
           </tr>

@@ -1,8 +1,9 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { deleteGroup, renameGroup, type Group } from "../../api/people.ts";
 import { peopleTexts } from "../../messages/people.ts";
+import { Action } from "../Action.tsx";
 import { Ask } from "../Ask.tsx";
 
 /** Renames or deletes a group. What deleting ends has to be known before. */
@@ -14,7 +15,7 @@ export function GroupActions({ group, roles }: { group: Group; roles: number | u
   const close = () => setOpen(undefined);
   return (
     <>
-      <Button
+      <Action
         variant="default"
         onClick={() => {
           setName(group.name);
@@ -22,10 +23,10 @@ export function GroupActions({ group, roles }: { group: Group; roles: number | u
         }}
       >
         {texts.rename}
-      </Button>
-      <Button variant="default" color="red" disabled={roles === undefined} onClick={() => setOpen("delete")}>
+      </Action>
+      <Action variant="default" color="red" disabled={roles === undefined} onClick={() => setOpen("delete")}>
         {texts.deleteGroup}
-      </Button>
+      </Action>
       {open === "rename" && (
         <Ask
           title={texts.renameTitle(group.name)}

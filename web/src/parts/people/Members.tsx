@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { joinGroup, leaveGroup, type FoundUser, type Group } from "../../api/people.ts";
 import { t } from "../../messages/index.ts";
 import { peopleTexts } from "../../messages/people.ts";
+import { Action } from "../Action.tsx";
 import { Ask } from "../Ask.tsx";
 import { List, type Listing } from "../List.tsx";
 import { LongTable, titled } from "../LongTable.tsx";
@@ -29,7 +29,7 @@ export function Members({
     <section>
       <div className="page-head">
         <h2>{texts.members}</h2>
-        {ours && <Button onClick={() => setAdding(true)}>{texts.addMember}</Button>}
+        {ours && <Action onClick={() => setAdding(true)}>{texts.addMember}</Action>}
       </div>
       <List listing={listing} nothing={<Empty text={texts.noMembers} />}>
         <LongTable
@@ -47,13 +47,13 @@ export function Members({
               <td>{user.email}</td>
               {ours && (
                 <td>
-                  <Button
+                  <Action
                     variant="default"
                     aria-label={texts.leaveTitle(user.name, group.name)}
                     onClick={() => setLeaving(user)}
                   >
                     {texts.leave}
-                  </Button>
+                  </Action>
                 </td>
               )}
             </tr>

@@ -1,9 +1,9 @@
-import { Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMe } from "../../api/me.ts";
 import { invite, removeUser, resetUser, setStatus, type Link, type User } from "../../api/people.ts";
 import { peopleTexts } from "../../messages/people.ts";
+import { Action } from "../Action.tsx";
 import { Ask } from "../Ask.tsx";
 import { OnceLink } from "./OnceLink.tsx";
 
@@ -37,23 +37,23 @@ export function UserActions({
     <>
       {user.status === "active" && (
         <>
-          <Button variant="default" onClick={show("reset")}>
+          <Action variant="default" onClick={show("reset")}>
             {texts.reset}
-          </Button>
-          <Button variant="default" onClick={show("disable")}>
+          </Action>
+          <Action variant="default" onClick={show("disable")}>
             {texts.disable}
-          </Button>
+          </Action>
         </>
       )}
       {user.status === "disabled" && (
-        <Button disabled={roles === undefined} onClick={show("enable")}>
+        <Action disabled={roles === undefined} onClick={show("enable")}>
           {texts.enable}
-        </Button>
+        </Action>
       )}
-      {user.status === "invited" && <Button onClick={show("again")}>{texts.inviteAgain}</Button>}
-      <Button variant="default" color="red" disabled={roles === undefined} onClick={show("remove")}>
+      {user.status === "invited" && <Action onClick={show("again")}>{texts.inviteAgain}</Action>}
+      <Action variant="default" color="red" disabled={roles === undefined} onClick={show("remove")}>
         {user.status === "invited" ? texts.uninvite : texts.remove}
-      </Button>
+      </Action>
 
       {open === "disable" && (
         <Ask

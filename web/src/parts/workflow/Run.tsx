@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Problem, type FieldProblem } from "../../api/problem.ts";
 import { start, type WorkflowDetail } from "../../api/workflows.ts";
 import { formTexts } from "../../messages/workflows.ts";
+import { Action } from "../Action.tsx";
 import { draftOf, type Draft } from "../form/draft.ts";
 import { read, type Wrong } from "../form/read.ts";
 import { SchemaField } from "../form/SchemaForm.tsx";
@@ -123,9 +124,9 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
       )}
       {send.error !== null && <Failure error={send.error} />}
       <div className="row">
-        <Button type="submit" loading={send.isPending}>
+        <Action type="submit" loading={send.isPending}>
           {texts.start}
-        </Button>
+        </Action>
         {form.kind !== "json" && (
           <Button
             variant="default"

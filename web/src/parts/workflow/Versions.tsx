@@ -7,6 +7,7 @@ import { openQuestion, publish, versionsQuestion, type Version, type WorkflowDet
 import { definitionTexts } from "../../messages/definition.ts";
 import { t } from "../../messages/index.ts";
 import { workflowTexts, workflowsTexts } from "../../messages/workflows.ts";
+import { Action } from "../Action.tsx";
 import { Ask } from "../Ask.tsx";
 import { later } from "../later.tsx";
 import { List, useSection } from "../List.tsx";
@@ -120,14 +121,14 @@ function Row({
       </td>
       <td>
         {!is && may("workflows:publish") && (
-          <Button
+          <Action
             variant="default"
             size="compact-sm"
             aria-label={older ? texts.rollBackTitle(version.version) : texts.publishTitle(version.version)}
             onClick={choose}
           >
             {older ? texts.rollBack : texts.publish}
-          </Button>
+          </Action>
         )}
       </td>
     </tr>

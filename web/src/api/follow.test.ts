@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { follow, followExecution, followTasks, type Change, type Source } from "./sse.ts";
+import { follow, followExecution, followTasks, type Change } from "./follow.ts";
+import type { Source } from "./sse.ts";
 
 /** A connection that the test breaks and fills. */
 class Fake implements Source {
@@ -62,7 +63,7 @@ function start(seen = true) {
   const wired = wire();
   wired.see(seen);
   const changes: Change[] = [];
-  const stream = follow(["execution:1", "batch:2"], (change) => changes.push(change), wired.wiring);
+  const stream = follow(["execution:1", "batch:2"], (change) => changes.push(change), undefined, wired.wiring);
   return { ...wired, changes, stream };
 }
 
@@ -185,4 +186,47 @@ test("the first news of each connection stands for all that there is", () => {
     [["3"], true],
     [["4"], true],
   ]);
+});
+
+test("all that a page follows comes by one connection", () => {
+  const { sources, wiring } = wire();
+  const news: string[] = [];
+  const changes: string[] = [];
+  followTasks(({ removed }, first) => news.push(`${removed.join()} ${first}`), undefined, wiring);
+  const batch = follow(["batch:2"], ({ topic }) => changes.push(topic), undefined, wiring);
+  const open = () => sources.filter((source) => source.readyState !== 2).map((source) => source.address);
+  expect(open()).toEqual(["/api/v1/stream?topic=tasks%3Amine&topic=batch%3A2&environment=live"]);
+  sources.at(-1)?.send("open");
+  sources.at(-1)?.send("tasks", '{"topic":"tasks:mine","tasks":{"removed":["1"]}}');
+  sources.at(-1)?.send("batch", '{"topic":"batch:2"}');
+  expect([news, changes]).toEqual([["1 true"], ["batch:2"]]);
+  batch.close();
+  expect(open()).toEqual(["/api/v1/human-tasks/stream?environment=live"]);
+  sources.at(-1)?.send("tasks", '{"removed":["2"]}');
+  expect([news, changes]).toEqual([["1 true", "2 false"], ["batch:2"]]);
+});
+
+test("an execution with its tasks has the connection, and the rest learns that it has none until then", () => {
+  const { sources, wiring } = wire();
+  const health: boolean[] = [];
+  const told: unknown[] = [];
+  followTasks(
+    (news) => told.push(news),
+    (good) => health.push(good),
+    wiring,
+  );
+  const open = () => sources.filter((source) => source.readyState !== 2).map((source) => source.address);
+  const execution = followExecution("7", 0, () => {}, undefined, wiring);
+  expect(open()).toEqual(["/api/v1/executions/7/events?environment=live&after=0"]);
+  expect(health).toEqual([false]);
+  sources.at(-1)?.send("end", '{"reason":"complete"}');
+  expect(open()).toEqual(["/api/v1/human-tasks/stream?environment=live"]);
+  sources.at(-1)?.send("open");
+  expect(health).toEqual([false, true]);
+  execution.close();
+  expect(open()).toHaveLength(1);
+
+  followExecution("8", 0, () => {}, undefined, wiring).close();
+  expect(open()).toEqual(["/api/v1/human-tasks/stream?environment=live"]);
+  expect(told).toEqual([]);
 });
