@@ -13,7 +13,7 @@ func Translate(lang, text string) string {
 // german are the errors that people meet on the pages. TestTranslations holds the left side to what the server says.
 var german = map[string]string{
 	"The e-mail or the password is not right.":                                         "Die E-Mail-Adresse oder das Passwort stimmt nicht.",
-	"After failed tries the next one has to wait.":                                     "Nach Fehlversuchen muss der nächste Versuch warten.",
+	"Too many tries have failed. Wait a moment before the next one.":                   "Zu viele Versuche sind fehlgeschlagen. Warte einen Moment vor dem nächsten.",
 	"Too many requests from this address.":                                             "Zu viele Anfragen von dieser Adresse.",
 	"Too many sign-ins at once. Try again in a moment.":                                "Zu viele Anmeldungen auf einmal. Versuche es gleich noch einmal.",
 	"The invitation is not right, was used, or has expired. Ask for another one.":      "Die Einladung stimmt nicht, wurde benutzt oder ist abgelaufen. Bitte um eine neue.",

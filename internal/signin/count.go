@@ -109,7 +109,7 @@ func count(tx *store.Tx, of []subject, now time.Time) (t try, err error) {
 func delayed(wait time.Duration) error {
 	return &chargehand.Error{
 		Code: chargehand.CodeRateLimited, RetryAfter: int((wait + time.Second - 1) / time.Second),
-		Detail: "After failed tries the next one has to wait.",
+		Detail: "Too many tries have failed. Wait a moment before the next one.",
 	}
 }
 

@@ -29,7 +29,7 @@ export const de = {
     users: "Benutzer",
     groups: "Gruppen",
     grants: "Rollen",
-    audit: "Änderungsprotokoll",
+    audit: "Änderungen",
     open: "Menü öffnen",
     search: "Suche oder Befehl",
     account: (name: string) => `Konto von ${name}`,
@@ -80,7 +80,7 @@ export const de = {
     queued: "eingereiht",
     running: "läuft",
     waiting: "wartet",
-    person: "wartet auf eine Person",
+    person: "wartet auf Person",
     finished: "abgeschlossen",
     error: "Fehler",
     cancelled: "abgebrochen",
@@ -97,6 +97,7 @@ export const de = {
   },
   attempting: (attempt: number, of: number | undefined, next: string) =>
     of === undefined ? `Versuch ${attempt} ${next}` : `Versuch ${attempt} von ${of} ${next}`,
+  cause: "Auslöser",
   causes: {
     api: "Anfrage",
     batch: "Stapel",

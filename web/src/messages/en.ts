@@ -95,6 +95,7 @@ export const en = {
   },
   attempting: (attempt: number, of: number | undefined, next: string) =>
     of === undefined ? `attempt ${attempt} ${next}` : `attempt ${attempt} of ${of} ${next}`,
+  cause: "Cause",
   causes: {
     api: "request",
     batch: "batch",

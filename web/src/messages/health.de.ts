@@ -6,7 +6,7 @@ export const health = {
   asOf: (at: string) => `Stand ${at}`,
   ok: "in Ordnung",
   wrong: "nicht in Ordnung",
-  allWell: "Nichts von dem, was geprüft wurde, ist falsch.",
+  allWell: "Alles, was geprüft wurde, ist in Ordnung.",
   problems: "Was nicht in Ordnung ist",
   requests: "Anfragen",
   ready: "werden angenommen",

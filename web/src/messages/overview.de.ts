@@ -17,10 +17,10 @@ export const overview = {
   example: "Beispiel",
   exampleOf: (name: string) => `Beispiel: ${name}`,
   last: "zuletzt",
-  ended: "In dieser Zeit zu Ende",
+  ended: "In dieser Zeit beendet",
   p95: (time: string) => `95 von 100 dauerten höchstens ${time}.`,
   chart: "Ausführungen nach Zeit",
-  chartHelp: "Ein Balken ist, was in seiner Zeit endete. Er führt zu dem, was damals angelegt wurde.",
+  chartHelp: "Jeder Balken zeigt, was in seiner Zeit endete, und führt zu dem, was damals angelegt wurde.",
   bar: (time: string, finished: number, error: number, cancelled: number) =>
     `${time}: ${formatNumber(finished)} abgeschlossen, ${formatNumber(error)} mit Fehler, ${formatNumber(cancelled)} abgebrochen`,
   most: (n: string) => `Der höchste Balken steht für ${n}.`,

@@ -19,7 +19,7 @@ export const overview = {
   ended: "Ended in this time",
   p95: (time: string) => `95 of 100 took at most ${time}.`,
   chart: "Executions by time",
-  chartHelp: "A bar is what ended in its time. It leads to what was created then.",
+  chartHelp: "Each bar shows what ended in its time, and leads to what was created then.",
   bar: (time: string, finished: number, error: number, cancelled: number) =>
     `${time}: ${formatNumber(finished)} finished, ${formatNumber(error)} in error, ${formatNumber(cancelled)} cancelled`,
   most: (n: string) => `The tallest bar stands for ${n}.`,

@@ -129,6 +129,7 @@ export const people = {
   overs: { everything: "everything", namespace: "a namespace", workflow: "a workflow" },
   inNamespace: (name: string) => `namespace ${name}`,
   namespaceHelp: "The workflows of this namespace, also those to come",
+  workflow: "Workflow",
   workflowHelp: "namespace/name",
   both: "live and test",
   by: "By",

@@ -1,5 +1,6 @@
 import { Button, type ButtonProps } from "@mantine/core";
-import type { ComponentPropsWithRef, MouseEvent } from "react";
+import { useMergedRef } from "@mantine/hooks";
+import { useLayoutEffect, useRef, type ComponentPropsWithRef, type MouseEvent } from "react";
 import { lostId, useLostSince } from "../api/connection.ts";
 import { t } from "../messages/index.ts";
 
@@ -27,7 +28,23 @@ export function useHeld() {
 
 type Props = ButtonProps & Omit<ComponentPropsWithRef<"button">, keyof ButtonProps>;
 
-/** The button of everything that changes something, or begins to. Each is held while the server cannot be reached. */
-export function Action(props: Props) {
-  return <Button {...props} {...useHeld()} />;
+/**
+ * The button of everything that changes something, or begins to. Each is held while the server cannot be reached. While
+ * it is busy it is disabled, which takes the focus from it; it has it again afterwards.
+ */
+export function Action({ ref, ...props }: Props) {
+  const own = useRef<HTMLButtonElement>(null);
+  const focused = useRef(false);
+  const { loading = false } = props;
+  useLayoutEffect(() => {
+    if (loading) {
+      focused.current = document.activeElement === own.current;
+    } else if (focused.current) {
+      focused.current = false;
+      if (document.activeElement === document.body) {
+        own.current?.focus();
+      }
+    }
+  }, [loading]);
+  return <Button ref={useMergedRef(own, ref)} {...props} {...useHeld()} />;
 }

@@ -3,7 +3,7 @@ import { IconAlertOctagon, IconLock } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Problem } from "../api/problem.ts";
 import { formatDuration } from "../messages/format.ts";
-import { currentLocale, t } from "../messages/index.ts";
+import { currentLanguage, t } from "../messages/index.ts";
 import { Copy } from "./Copy.tsx";
 
 /** One sentence about what is not there, and what to do. */
@@ -27,18 +27,21 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
       <Alert title={texts.forbidden} icon={<IconLock aria-hidden size={18} />}>
         <p>{error.message}</p>
         {/* The server says it in English. */}
-        {(currentLocale() !== "en" || error.message === error.title) && <p>{texts.forbiddenText}</p>}
+        {(currentLanguage() !== "en" || error.message === error.title) && <p>{texts.forbiddenText}</p>}
       </Alert>
     );
   }
   return (
     <Alert title={error.status === 0 ? texts.unreachable : error.title}>
       {error.message !== error.title && <p>{error.message}</p>}
-      {error.fields.map((field) => (
-        <p key={field.pointer ?? field.parameter ?? field.detail}>
-          <code>{field.pointer ?? field.parameter}</code> {field.detail}
-        </p>
-      ))}
+      {/* What the first paragraph has said already is not said again. */}
+      {error.fields
+        .filter((field) => !error.message.includes(field.detail))
+        .map((field) => (
+          <p key={field.pointer ?? field.parameter ?? field.detail}>
+            <code>{field.pointer ?? field.parameter}</code> {field.detail}
+          </p>
+        ))}
       {error.retryAfter > 0 && <p>{texts.busy(formatDuration(error.retryAfter * 1000))}</p>}
       <div className="row">
         {retry && (

@@ -81,7 +81,9 @@ function Head({ execution }: { execution: Row }) {
           <code>{shortId(execution.id)}</code>
           <Copy text={execution.id} what={t().list.id} />
         </span>
-        <span className="meta">{t().causes[execution.cause.kind]}</span>
+        <span className="meta">
+          {t().cause}: {t().causes[execution.cause.kind]}
+        </span>
         <Related execution={execution} />
       </div>
       {error && (

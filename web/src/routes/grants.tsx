@@ -68,7 +68,7 @@ function Filter({ workflow, apply }: { workflow: string; apply: (workflow: strin
         <TextInput
           className="text"
           data-search
-          label={texts.overs.workflow}
+          label={texts.workflow}
           placeholder={texts.workflowHelp}
           list={list}
           spellCheck={false}

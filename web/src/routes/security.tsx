@@ -53,7 +53,7 @@ export default function Security() {
         <p className="lead">{able ? texts.about : texts.unable}</p>
         {passkeys.isLoadingError && <Failure error={passkeys.error} retry={() => void passkeys.refetch()} />}
         {passkeys.isLoading && <Waiting />}
-        {passkeys.data?.data.length === 0 && <Empty text={texts.none} />}
+        {able && passkeys.data?.data.length === 0 && <Empty text={texts.none} />}
         {passkeys.data && passkeys.data.data.length > 0 && (
           <Passkeys passkeys={passkeys.data.data} act={(what, passkey) => setOpen({ what, passkey })} />
         )}

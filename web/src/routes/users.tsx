@@ -93,7 +93,10 @@ function Row({ user, index, current, choose }: { user: User; index: number; curr
         {user.last_seen_at === undefined ? (
           <span className="meta">{texts.never}</span>
         ) : (
-          <When at={user.last_seen_at} />
+          <>
+            <span className="narrow meta">{texts.seen} </span>
+            <When at={user.last_seen_at} />
+          </>
         )}
       </td>
     </tr>

@@ -49,7 +49,9 @@ export default function Expression({ sample }: { sample: unknown }) {
         void send();
       }}
     >
-      <label htmlFor={`${id}-expression`}>{texts.expression}</label>
+      <label className="schema-label" htmlFor={`${id}-expression`}>
+        {texts.expression}
+      </label>
       <textarea
         id={`${id}-expression`}
         className="schema-input mono"
@@ -63,7 +65,9 @@ export default function Expression({ sample }: { sample: unknown }) {
       <p id={`${id}-wrong`} className="schema-wrong" role="status">
         {refused?.detail}
       </p>
-      <label htmlFor={`${id}-input`}>{texts.input}</label>
+      <label className="schema-label" htmlFor={`${id}-input`}>
+        {texts.input}
+      </label>
       <textarea
         id={`${id}-input`}
         className="schema-input mono"

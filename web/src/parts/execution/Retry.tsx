@@ -72,7 +72,6 @@ export default function Retry({
             <label htmlFor={field}>{texts.editInput}</label>
             <textarea
               id={field}
-              className="code"
               rows={10}
               spellCheck={false}
               aria-describedby={`${field}-help`}

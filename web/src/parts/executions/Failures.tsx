@@ -83,16 +83,18 @@ export function Failures({
                   <span className="narrow meta">{texts.last} </span>
                   <When at={group.last_at} />
                 </td>
-                <td className="row">
-                  {wanted !== undefined && (
-                    <Link to="/executions" search={{ filter: wanted }}>
-                      {texts.show(group.count)}
+                <td>
+                  <span className="row">
+                    {wanted !== undefined && (
+                      <Link to="/executions" search={{ filter: wanted }}>
+                        {texts.show(group.count)}
+                      </Link>
+                    )}
+                    <Link to="/executions/$id" params={{ id: group.sample_id }}>
+                      {texts.example}
                     </Link>
-                  )}
-                  <Link to="/executions/$id" params={{ id: group.sample_id }}>
-                    {texts.example}
-                  </Link>
-                  {wanted !== undefined && children(wanted)}
+                    {wanted !== undefined && children(wanted)}
+                  </span>
                 </td>
               </tr>
             );

@@ -20,20 +20,20 @@ const usual: readonly Column[] = ["state", "workflow", "now", "started", "took",
 
 /** How wide they are, compared with each other. */
 const weights: Record<Column, number> = {
-  state: 16,
+  state: 18,
   workflow: 22,
   now: 26,
   started: 11,
   took: 9,
-  cause: 10,
+  cause: 12,
   code: 13,
   labels: 16,
   batch: 10,
   item: 12,
-  id: 16,
+  id: 13,
 };
 /** The column of the check boxes. */
-const checks = 6;
+const checks = 4;
 
 /** The share of the table that each column has, the check boxes first if there are some. */
 export function shares(shown: readonly Column[], withChecks: boolean): string[] {

@@ -95,7 +95,7 @@ export function TextField(props: FieldProps) {
             className={kind === "json" ? "schema-input mono" : "schema-input"}
             rows={kind === "json" ? 6 : 4}
             spellCheck={kind === "longtext"}
-            placeholder={example}
+            placeholder={example ?? (kind === "json" ? '{ "name": "value" }' : undefined)}
             readOnly={field.read_only}
             value={draft.text}
             onChange={set}
