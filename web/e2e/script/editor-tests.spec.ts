@@ -93,6 +93,9 @@ test("an author tests a definition beside its text, and sees what no test has ru
   await page.keyboard.press("Escape");
   await hand.press("Run the tests");
   await expect(results).toContainText("1 test, all passed");
+  const download = page.waitForEvent("download");
+  await hand.press("Download the tests");
+  expect((await download).suggestedFilename()).toBe(`${workflow.name.split("/")[1]}.test.yaml`);
   await page.reload();
   await hand.press("Tests");
   await expect(page.getByRole("textbox", { name: "Tests", exact: true })).toContainText("name: kept");

@@ -1,4 +1,5 @@
 import type { Page } from "@playwright/test";
+import { taskFrom, taskSnippets } from "../../src/editor/snippets.ts";
 import { expect, test } from "../harness.ts";
 import { someone, type Admin, type Person } from "../people.ts";
 import { apply, run } from "../workflows.ts";
@@ -76,6 +77,24 @@ test("a page is loaded anew when another person has signed in in another tab", a
   await expect(page.getByRole("button", { name: "Account of Grace Hopper" })).toBeVisible();
   await expect(text(page)).toContainText("document:");
   await expect(page.getByText("what Barbara has typed")).toHaveCount(0);
+});
+
+test("an author inserts a whole task, and each that is offered is valid", async ({ page, admin, signIn }) => {
+  const workflow = await apply(admin, waits);
+  const all = Object.values(taskSnippets).map((snippet) => `  - ${taskFrom(snippet, 4, [])}\n`);
+  await signIn(await author(admin, "Grace Hopper"));
+  await page.goto(`/workflows/${workflow.name}?mode=edit`);
+  await write(page, definition(workflow.name, "1.1.0", all.join("")));
+  await expect(problems(page)).toContainText("No problems");
+
+  await page.keyboard.press("ControlOrMeta+End");
+  await page.keyboard.type("  - wai");
+  const offers = page.locator(".cm-tooltip-autocomplete");
+  await expect(offers.getByRole("option", { name: "wait" })).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("Enter");
+  await expect(text(page)).toContainText("pause2:");
+  await expect(page.locator(".cm-activeLine")).toHaveText("      wait: PT10S");
+  await expect(problems(page)).toContainText("No problems");
 });
 
 test("an author finds a task, renames it where it is named, and reads what a key stands for", async ({

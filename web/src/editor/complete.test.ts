@@ -2,6 +2,7 @@ import { yamlLanguage } from "@codemirror/lang-yaml";
 import { expect, test } from "vitest";
 import { aboutAt, offersAt } from "./complete.ts";
 import type { Schema } from "./schema.ts";
+import { taskSnippets } from "./snippets.ts";
 
 /** What the schema of definitions is made of, in short. */
 const root: Schema = {
@@ -81,4 +82,15 @@ test("keys and variables say what they stand for", () => {
   expect(about("$context")).toEqual(["$context", "What was exported"]);
   expect(about("$input")).toBeUndefined();
   expect(about("x\n")).toBeUndefined();
+});
+
+test("whole tasks are offered where a list gets another one, under names that it does not have", () => {
+  const all = Object.keys(taskSnippets);
+  expect(offered("do:\n  - |")).toEqual(all);
+  expect(offered("do:\n  - a:\n      do:\n        - s|")).toEqual(all);
+  expect(offered("do:\n  - a:\n      switch:\n        - |")).toEqual([]);
+  expect(offered("do:\n  - a: {}\n    |")).toEqual([]);
+  const text = "do:\n  - pause:\n      wait: PT1S\n  - ";
+  const { offers } = offersAt(root, [], text, text.length);
+  expect(offers.find(({ name }) => name === "wait")?.written).toBe("pause2:\n      wait: PT10S");
 });

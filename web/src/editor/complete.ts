@@ -3,6 +3,7 @@ import { yamlLanguage } from "@codemirror/lang-yaml";
 import type { Tree } from "@lezer/common";
 import { fieldsOf, find, pathTo, tasksOf, type Path } from "./path.ts";
 import { keysOf, schemasAt, valuesOf, type Fields, type Offer, type Schema } from "./schema.ts";
+import { taskFrom, taskSnippets } from "./snippets.ts";
 
 /** Stands for what the person is about to write, so that the text around it can be read. */
 const blank = "zz";
@@ -74,11 +75,29 @@ export function offersAt(
     return { from: cursor.from, cursor, offers: [...names, ...valuesOf(schemas)] };
   }
   const present = fields(cursor.path.length);
+  const tasks = present === undefined || present.size === 0 ? tasksAt(cursor) : [];
   return {
     from: cursor.from,
     cursor,
-    offers: keysOf(root, schemas).filter((offer) => !present?.has(offer.name)),
+    offers: [...tasks, ...keysOf(root, schemas).filter((offer) => !present?.has(offer.name))],
   };
+}
+
+/** Keys that lists of tasks stand under. */
+const lists = ["do", "try", "branches", "before", "after"];
+
+/** Whole tasks, where the list that the cursor is in gets another one. */
+function tasksAt({ path, from, tree, text }: Cursor): Offer[] {
+  if (typeof path.at(-1) !== "number" || !lists.includes(String(path.at(-2)))) {
+    return [];
+  }
+  const taken = tasksOf(find(tree, text, path.slice(0, -1))?.value, text);
+  const column = from - text.lastIndexOf("\n", from - 1) - 1;
+  return Object.entries(taskSnippets).map(([name, snippet]) => ({
+    name,
+    kind: "text",
+    written: taskFrom(snippet, column, taken),
+  }));
 }
 
 /** Names of the tasks beside the one that a `then` is in. */
@@ -174,7 +193,7 @@ export function completeFrom(root: Schema, variables: Variables) {
     const options = offers.map((offer): Completion => ({
       label: offer.name,
       ...(offer.about !== undefined && { info: offer.about }),
-      ...(cursor.kind === "key" && !offer.name.startsWith("$") && { apply: written(offer, column) }),
+      ...(cursor.kind === "key" && !offer.name.startsWith("$") && { apply: offer.written ?? written(offer, column) }),
     }));
     return { from, options, validFor: /^[$\w.:@/-]*$/ };
   };

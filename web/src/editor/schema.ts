@@ -109,6 +109,8 @@ export interface Offer {
   about?: string;
   /** How what follows is written. */
   kind: "text" | "object" | "list";
+  /** What is written in its place. */
+  written?: string;
 }
 
 /** Keys that a mapping can have. */

@@ -31,6 +31,7 @@ export default function Tests({
   Field,
   definition,
   place,
+  name,
   covered,
   go,
 }: {
@@ -39,6 +40,8 @@ export default function Tests({
   definition: string;
   /** Where the definition is kept in this browser. */
   place: string;
+  /** Of the workflow, as the definition has it by now. */
+  name: () => string;
   covered: (found: { text: string; tasks: ReadonlyMap<string, CoveredTask> }) => void;
   /** Leads to a line of the definition. */
   go: (line: number) => void;
@@ -134,7 +137,10 @@ export default function Tests({
         <Button
           size="compact-sm"
           variant="default"
-          onClick={() => save(new Blob([code.current?.text ?? text], { type: "text/plain" }), "workflow.test.yaml")}
+          onClick={() => {
+            const file = new Blob([code.current?.text ?? text], { type: "text/plain" });
+            save(file, `${name() === "" ? "workflow" : name()}.test.yaml`);
+          }}
         >
           {texts.download}
         </Button>

@@ -277,6 +277,7 @@ export default function Workbench({
                   Field={CodeField}
                   definition={text}
                   place={place}
+                  name={() => code.current?.named.name ?? ""}
                   covered={setCovered}
                   go={(line) => code.current?.goTo(line, 1)}
                 />

@@ -19,7 +19,7 @@ export function Api({ workflow }: { workflow: WorkflowDetail }) {
         {texts.about} <Link to="/account/api-keys">{t().nav.apiKeys}</Link>
       </p>
       {workflowSnippets(location.origin, workflow, input).map(({ name, text }) => (
-        <section key={name}>
+        <section key={name} className="form">
           <h2>{name}</h2>
           <Snippet name={name} text={text} />
         </section>

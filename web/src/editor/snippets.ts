@@ -1,0 +1,72 @@
+/** A task to begin with: its name, and the lines below it. */
+interface Snippet {
+  name: string;
+  lines: readonly string[];
+}
+
+const fetches = ["call: http", "with:", "  method: get", "  endpoint: https://example.com/orders"];
+const below = (lines: readonly string[]) => lines.map((line) => `      ${line}`);
+
+/** Tasks of each kind, which can be run as they are. They are offered where a list of tasks gets another one. */
+export const taskSnippets: Readonly<Record<string, Snippet>> = {
+  set: { name: "prepare", lines: ["set:", "  total: '${ .price * .count }'"] },
+  "call http": { name: "fetch", lines: fetches },
+  "call human": {
+    name: "ask",
+    lines: [
+      "call: human:1.0.0@default",
+      "with:",
+      "  title: Approve the order",
+      "  assignees: { groups: [reviewers] }",
+      "  outcomes: [approve, { name: reject, style: danger }]",
+    ],
+  },
+  switch: {
+    name: "decide",
+    lines: ["switch:", "  - large:", "      when: .total > 1000", "      then: end", "  - other:", "      then: continue"],
+  },
+  for: {
+    name: "each",
+    lines: ["for:", "  each: item", "  in: '${ .items }'", "do:", "  - fetch:", ...below(fetches)],
+  },
+  fork: {
+    name: "both",
+    lines: ["fork:", "  branches:", "    - left:", "        set: { side: left }", "    - right:", "        set: { side: right }"],
+  },
+  try: {
+    name: "attempt",
+    lines: [
+      "try:",
+      "  - fetch:",
+      ...below(fetches),
+      "catch:",
+      "  retry:",
+      "    delay: PT1S",
+      "    backoff: { exponential: {} }",
+      "    limit: { attempt: { count: 5 } }",
+    ],
+  },
+  wait: { name: "pause", lines: ["wait: PT10S"] },
+  listen: {
+    name: "await",
+    lines: ["listen:", "  to:", "    one:", "      with:", "        type: com.example.order.paid"],
+  },
+  emit: {
+    name: "tell",
+    lines: ["emit:", "  event:", "    with:", "      source: https://example.com", "      type: com.example.order.placed"],
+  },
+  raise: {
+    name: "refuse",
+    lines: ["raise:", "  error:", "    type: https://example.com/refused", "    status: 422", "    title: Refused"],
+  },
+  "run shell": { name: "convert", lines: ["run:", "  shell:", "    command: echo done"] },
+};
+
+/** A task as it is written after "- " in a column, under a name that its list does not have yet. */
+export function taskFrom({ name, lines }: Snippet, column: number, taken: readonly string[]): string {
+  let own = name;
+  for (let n = 2; taken.includes(own); n++) {
+    own = `${name}${n}`;
+  }
+  return [`${own}:`, ...lines.map((line) => " ".repeat(column + 2) + line)].join("\n");
+}
