@@ -73,6 +73,7 @@ export const de = {
     busy: (seconds: string) => `Der Server ist beschäftigt. Er möchte in ${seconds} wieder gefragt werden.`,
     request: "Anfrage",
     about: "Was dieser Fehler bedeutet",
+    session: "Deine Sitzung ist beendet.",
     unreachable: "Der Server ist nicht zu erreichen.",
   },
 

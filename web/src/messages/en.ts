@@ -71,6 +71,7 @@ export const en = {
     busy: (seconds: string) => `The server is busy. It wants to be asked again in ${seconds}.`,
     request: "Request",
     about: "What this error means",
+    session: "Your session has ended.",
     unreachable: "The server cannot be reached.",
   },
 

@@ -22,6 +22,9 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   if (!(error instanceof Problem)) {
     return <Alert title={texts.title}>{texts.text}</Alert>;
   }
+  if (error.status === 401) {
+    return <Alert title={texts.session}>{null}</Alert>; // a dialog says what to do
+  }
   if (error.status === 403) {
     return (
       <Alert title={texts.forbidden} icon={<IconLock aria-hidden size={18} />}>

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { ReactFlow, ViewportPortal, type Node as Drawn, type ReactFlowInstance } from "@xyflow/react";
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import type { CoveredTask } from "../../api/tests.ts";
 import { layoutGraph, type Box, type Layout } from "../../graph/layout.ts";
 import { countInside, type Index } from "../../graph/model.ts";
@@ -91,6 +91,31 @@ export function Canvas({ index, rows, covered, closed, selected, select, fold }:
     // Only when a key has moved: the picture does not move by itself.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [moved]);
+
+  // What is in the middle stays there when the pane becomes narrower, for what is told of a task beside it, or wider.
+  const shift = useEffectEvent((wider: number) => {
+    if (flow && wider !== 0) {
+      const { x, y, zoom } = flow.getViewport();
+      void flow.setViewport({ x: x + wider / 2, y, zoom });
+      const box = known(moved);
+      if (box) {
+        reveal(flow, box, frame.current);
+      }
+    }
+  });
+  useEffect(() => {
+    const pane = frame.current;
+    let width = pane?.clientWidth ?? 0;
+    const watch = new ResizeObserver(() => {
+      const wider = (pane?.clientWidth ?? 0) - width;
+      width += wider;
+      shift(wider);
+    });
+    if (pane) {
+      watch.observe(pane);
+    }
+    return () => watch.disconnect();
+  }, []);
 
   const press = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) {
