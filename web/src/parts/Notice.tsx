@@ -22,7 +22,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   if (!(error instanceof Problem)) {
     return <Alert title={texts.title}>{texts.text}</Alert>;
   }
-  if (error.status === 401) {
+  if (error.code === "missing_api_key") {
     return <Alert title={texts.session}>{null}</Alert>; // a dialog says what to do
   }
   if (error.status === 403) {
