@@ -49,6 +49,7 @@ export class Hand {
       return;
     }
     await this.#reach(button);
+    await expect(button).toBeEnabled(); // it may be held until the server answers again
     await this.#page.keyboard.press("Enter");
   }
 

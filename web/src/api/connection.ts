@@ -1,5 +1,7 @@
 import { useSyncExternalStore } from "react";
 
+/** The server is asked whether it answers: soon, because it may have been away for a moment, and then now and then. */
+const soon = 500;
 const every = 3000;
 
 let since: Date | undefined;
@@ -16,7 +18,7 @@ function tell(next: Date | undefined): void {
 export function lost(): void {
   if (since === undefined) {
     tell(new Date());
-    timer = setTimeout(look, every);
+    timer = setTimeout(look, soon);
   }
 }
 
