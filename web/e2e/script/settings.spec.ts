@@ -75,7 +75,9 @@ test("a person sets language, colours, time zone, rows and keys, and finds them 
   await page.unroute("**/api/v1/me/settings");
   await hand.press("Try again");
   await expect(page.getByText("was not saved")).toHaveCount(0);
-  expect(watch.take()).toEqual([expect.stringMatching(/\/me\/settings/)]);
+  const failed = watch.take();
+  expect(failed.length).toBeGreaterThan(0);
+  expect(failed.filter((line) => !line.includes("/me/settings"))).toEqual([]); // it may have been read again, too
   expect(await admin.call<{ data: object[] }>("GET", `/users/${member.id}`)).toMatchObject({
     name: "Augusta Ada King",
   });

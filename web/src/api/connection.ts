@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 
 /** The server is asked whether it answers: soon, because it may have been away for a moment, and then now and then. */
-const soon = 500;
+const soon = 1000;
 const every = 3000;
 
 let since: Date | undefined;
