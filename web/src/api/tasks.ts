@@ -72,9 +72,11 @@ let told = false;
 
 /** How often something is asked again that the server tells of, and how often while it does not; in milliseconds. */
 const unless =
-  (toldOf: number, often: number) =>
-  (query: Parameters<ReturnType<typeof every>>[0]): number | false =>
-    every(told ? toldOf : often)(query);
+  (toldOf: number | false, often: number) =>
+  (query: Parameters<ReturnType<typeof every>>[0]): number | false => {
+    const wait = told ? toldOf : often;
+    return wait === false ? false : every(wait)(query);
+  };
 
 /** Of changes that come fast, what they concern is asked for once in this time. */
 const gathered = 1000;
@@ -151,10 +153,13 @@ export const freshTasksQuestion = (filter: TaskFilter) =>
     refetchInterval: unless(30_000, 5000),
   });
 
-/** How many open tasks there are for the person, up to 10,000 of each kind. */
-export const taskCountsQuestion = (seconds: number) => ({
+/**
+ * How many open tasks there are for the person, up to 10,000 of each kind. The frame asks for all pages once a minute
+ * beside what the server tells; the others show the same answer.
+ */
+export const taskCountsQuestion = (seconds: number, ofFrame = false) => ({
   ...question(["tasks", "counts"], (signal) => client.GET("/human-tasks/counts", { signal })),
-  refetchInterval: unless(60_000, seconds * 1000),
+  refetchInterval: unless(ofFrame && 60_000, seconds * 1000),
 });
 
 export const taskQuestion = (id: string) => ({

@@ -115,7 +115,7 @@ function Waiting() {
     const stream = followMyTasks(of);
     return () => stream.close();
   }, [of]);
-  const mine = useQuery(taskCountsQuestion(30)).data?.mine;
+  const mine = useQuery(taskCountsQuestion(30, true)).data?.mine;
   if (mine === undefined || mine.count === 0) {
     return null;
   }
