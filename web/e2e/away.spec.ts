@@ -19,7 +19,10 @@ test("a page that nobody touches has one stream, and asks once a minute", async 
   const batch = await runBatch(admin, workflow, numbered(3), { wait: "0s" });
   const person = someone("Grace Hopper");
   await admin.admit(person, [{ role: "admin" }]);
-  const { id: task } = await ask(admin, await asking(admin, { title: "Approve", assignees: { users: [person.email] } }));
+  const { id: task } = await ask(
+    admin,
+    await asking(admin, { title: "Approve", assignees: { users: [person.email] } }),
+  );
   await signIn(person, faults);
   await page.clock.install();
 
@@ -75,12 +78,13 @@ test("while the server is away nothing is sent, what is typed stays, and all con
   signIn,
   watch,
 }) => {
-  const document = { type: "object", required: ["name"], properties: { name: { type: "string" } } };
-  const workflow = await apply(admin, greets, { input: { schema: { format: "json", document } } });
+  const schema = { type: "object", required: ["name"], properties: { name: { type: "string" } } };
+  const workflow = await apply(admin, greets, { input: { schema: { format: "json", document: schema } } });
   const execution = await run(admin, await apply(admin, waits), {}, "0s");
   await signIn(await enter("admin"), faults);
   await page.clock.install();
-  const sent = () => faults.asked.filter((what) => /^(POST|PUT|PATCH|DELETE) /.test(what) && !what.includes("validate"));
+  const sent = () =>
+    faults.asked.filter((what) => /^(POST|PUT|PATCH|DELETE) /.test(what) && !what.includes("validate"));
   const breakOff = async () => {
     faults.spoil(/./, "break");
     await passTimeUntil(page, async () => {

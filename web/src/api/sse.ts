@@ -131,4 +131,3 @@ export function connect({ address, types, tell, health, ended }: Wish, wiring: W
     },
   };
 }
-

@@ -23,7 +23,14 @@ export const taskSnippets: Readonly<Record<string, Snippet>> = {
   },
   switch: {
     name: "decide",
-    lines: ["switch:", "  - large:", "      when: .total > 1000", "      then: end", "  - other:", "      then: continue"],
+    lines: [
+      "switch:",
+      "  - large:",
+      "      when: .total > 1000",
+      "      then: end",
+      "  - other:",
+      "      then: continue",
+    ],
   },
   for: {
     name: "each",
@@ -31,7 +38,14 @@ export const taskSnippets: Readonly<Record<string, Snippet>> = {
   },
   fork: {
     name: "both",
-    lines: ["fork:", "  branches:", "    - left:", "        set: { side: left }", "    - right:", "        set: { side: right }"],
+    lines: [
+      "fork:",
+      "  branches:",
+      "    - left:",
+      "        set: { side: left }",
+      "    - right:",
+      "        set: { side: right }",
+    ],
   },
   try: {
     name: "attempt",
@@ -53,7 +67,13 @@ export const taskSnippets: Readonly<Record<string, Snippet>> = {
   },
   emit: {
     name: "tell",
-    lines: ["emit:", "  event:", "    with:", "      source: https://example.com", "      type: com.example.order.placed"],
+    lines: [
+      "emit:",
+      "  event:",
+      "    with:",
+      "      source: https://example.com",
+      "      type: com.example.order.placed",
+    ],
   },
   raise: {
     name: "refuse",
