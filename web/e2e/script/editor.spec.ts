@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { taskFrom, taskSnippets } from "../../src/editor/snippets.ts";
 import { expect, test } from "../harness.ts";
-import { someone, type Admin, type Person } from "../people.ts";
+import { Admin, someone, type Person } from "../people.ts";
 import { apply, run } from "../workflows.ts";
 
 const waits = [{ pause: { wait: { hours: 1 } } }];
@@ -79,11 +79,13 @@ test("a page is loaded anew when another person has signed in in another tab", a
   await expect(page.getByText("what Barbara has typed")).toHaveCount(0);
 });
 
-test("an author inserts a whole task, and each that is offered is valid", async ({ page, admin, signIn }) => {
+test("an author inserts a whole task, and each that is offered is valid", async ({ page, fresh, signIn }) => {
+  const server = await fresh(["--allow-run=shell"]);
+  const admin = await Admin.of(server);
   const workflow = await apply(admin, waits);
   const all = Object.values(taskSnippets).map((snippet) => `  - ${taskFrom(snippet, 4, [])}\n`);
-  await signIn(await author(admin, "Grace Hopper"));
-  await page.goto(`/workflows/${workflow.name}?mode=edit`);
+  await signIn(await author(admin, "Grace Hopper"), server);
+  await page.goto(`${server.url}/workflows/${workflow.name}?mode=edit`);
   await write(page, definition(workflow.name, "1.1.0", all.join("")));
   await expect(problems(page)).toContainText("No problems");
 

@@ -75,11 +75,11 @@ export const taskSnippets: Readonly<Record<string, Snippet>> = {
       "      type: com.example.order.placed",
     ],
   },
+  "run shell": { name: "convert", lines: ["run:", "  shell:", "    command: echo done"] },
   raise: {
     name: "refuse",
     lines: ["raise:", "  error:", "    type: https://example.com/refused", "    status: 422", "    title: Refused"],
   },
-  "run shell": { name: "convert", lines: ["run:", "  shell:", "    command: echo done"] },
 };
 
 /** A task as it is written after "- " in a column, under a name that its list does not have yet. */
