@@ -144,7 +144,9 @@ test("while the server is away nothing is sent, what is typed stays, and all con
     await page.goto(`${faults.url}/workflows/${workflow.name}?mode=edit`);
     const text = page.getByRole("textbox", { name: "Definition", exact: true });
     await text.press("Control+End");
+    const offers = page.waitForResponse(/\/assets\/complete-/); // which the first key loads
     await page.keyboard.type(" ");
+    await offers;
     await breakOff();
     const before = sent().length;
     for (const keys of ["Control+s", "Control+Shift+s", "Control+Enter"]) {

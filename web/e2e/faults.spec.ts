@@ -19,6 +19,7 @@ interface Made {
   execution: string;
   batch: string;
   group: string;
+  groupName: string;
   operation: string;
   task: string;
 }
@@ -30,14 +31,15 @@ test.beforeAll(async ({ shared: { admin } }) => {
   await admin.call("PUT", "/secrets/spoiled", { value: "k-71-ocelot" });
   const person = someone("Barbara Liskov");
   const id = await admin.admit(person, [{ role: "admin" }]);
-  const group = await admin.call<{ id: string }>("POST", "/groups", { name: `Spoiled ${process.pid}` });
+  const groupName = `Spoiled ${crypto.randomUUID()}`; // one worker may come here again
+  const group = await admin.call<{ id: string }>("POST", "/groups", { name: groupName });
   const execution = await run(admin, workflow);
   const operation = await admin.call<{ id: string }>("POST", "/operations", { action: "retry", ids: [execution] });
   const status = async () => (await admin.call<{ status: string }>("GET", `/operations/${operation.id}`)).status;
   await expect.poll(status).toBe("completed");
   const asks = { title: "Approve the spoiled", instructions: "Look at it.", assignees: { users: [person.email] } };
   const { id: task } = await ask(admin, await asking(admin, asks));
-  const own = { person, id, group: group.id, operation: operation.id, task };
+  const own = { person, id, group: group.id, groupName, operation: operation.id, task };
   made = { ...own, workflow: workflow.name, execution, batch: batch.id };
 });
 
@@ -116,7 +118,7 @@ const pages: Record<string, Row> = {
   },
   "/admin/groups": {
     address: () => "/admin/groups",
-    shows: (page) => page.getByRole("link", { name: `Spoiled ${process.pid}` }),
+    shows: (page) => page.getByRole("link", { name: made.groupName }),
   },
   "/admin/groups/$id": {
     address: () => `/admin/groups/${made.group}`,

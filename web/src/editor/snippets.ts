@@ -17,7 +17,7 @@ export const taskSnippets: Readonly<Record<string, Snippet>> = {
       "call: human:1.0.0@default",
       "with:",
       "  title: Approve the order",
-      "  assignees: { groups: [reviewers] }",
+      "  due: P1D",
       "  outcomes: [approve, { name: reject, style: danger }]",
     ],
   },

@@ -33,7 +33,7 @@ const weights: Record<Column, number> = {
   id: 13,
 };
 /** The column of the check boxes. */
-const checks = 4;
+const checks = 5;
 
 /** The share of the table that each column has, the check boxes first if there are some. */
 export function shares(shown: readonly Column[], withChecks: boolean): string[] {
