@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import { expect, test } from "./harness.ts";
 import { Admin, someone } from "./people.ts";
 import { ask, asking } from "./tasks.ts";
-import { passTimeUntil, soon } from "./time.ts";
+import { passTimeUntil } from "./time.ts";
 import { apply, greets, numbered, run, runBatch, waits } from "./workflows.ts";
 
 /** After so long without a hand on it, a page is idle, and asks each of its questions once a minute at most. */
@@ -87,14 +87,14 @@ test("while the server is away nothing is sent, what is typed stays, and all con
     faults.asked.filter((what) => /^(POST|PUT|PATCH|DELETE) /.test(what) && !what.includes("validate"));
   const breakOff = async () => {
     faults.spoil(/./, "break");
-    await passTimeUntil(page, async () => {
+    await passTimeUntil(page, async (soon) => {
       await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))); // it is seen again
       await expect(lost(page)).toBeVisible(soon);
     });
   };
   const mend = async () => {
     faults.heal();
-    await passTimeUntil(page, () => expect(lost(page)).toHaveCount(0, soon));
+    await passTimeUntil(page, (soon) => expect(lost(page)).toHaveCount(0, soon));
   };
 
   await test.step("a form", async () => {
