@@ -1,4 +1,4 @@
-// What pages do while nobody is there: neither the person nor the server.
+// What pages do while the person is away, and while the server is.
 import type { Page } from "@playwright/test";
 import { expect, test } from "./harness.ts";
 import { Admin, someone } from "./people.ts";
@@ -6,11 +6,11 @@ import { ask, asking } from "./tasks.ts";
 import { passTimeUntil } from "./time.ts";
 import { apply, greets, numbered, run, runBatch, waits } from "./workflows.ts";
 
-/** After so long without a hand on it, a page is idle, and asks each of its questions once a minute at most. */
-const patience = 5 * 60_000;
+/** After so long without a key or pointer, a page is idle, and asks each of its questions once a minute at most. */
+const idleAfter = 5 * 60_000;
 const minutes = 10;
 
-test("a page that nobody touches has one stream, and asks once a minute", async ({ page, fresh, faults, signIn }) => {
+test("an idle page has one stream, and asks once a minute", async ({ page, fresh, faults, signIn }) => {
   const server = await fresh();
   faults.server = server;
   const admin = await Admin.of(server);
@@ -44,7 +44,7 @@ test("a page that nobody touches has one stream, and asks once a minute", async 
       await page.goto(faults.url + address);
       await expect(content).toBeVisible();
       await expect.poll(() => faults.streams).toBe(1);
-      await page.clock.fastForward(patience);
+      await page.clock.fastForward(idleAfter);
       await page.clock.runFor(15_000); // what was to be asked for before it was idle
       const before = faults.asked.length;
       for (let halves = 0; halves < 2 * minutes; halves++) {
@@ -58,10 +58,10 @@ test("a page that nobody touches has one stream, and asks once a minute", async 
     });
   }
 
-  // Somebody comes back.
+  // The person comes back.
   await page.goto(`${faults.url}/executions`);
   await expect(screens["/executions"]).toBeVisible();
-  await page.clock.fastForward(patience);
+  await page.clock.fastForward(idleAfter);
   await page.clock.runFor(15_000);
   await run(admin, workflow, {}, "0s");
   await page.mouse.move(100, 100);

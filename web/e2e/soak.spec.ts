@@ -34,7 +34,7 @@ test("pages that are open under a stream of changes hold no more in the end than
   const admin = await Admin.of(server);
   const person = someone("Ada Lovelace");
   await admin.admit(person, [{ role: "operator" }]);
-  // What waits takes no place of others: the items wait for times of their own, so that some end in each second.
+  // An item that waits does not hold up another one: they wait for times of their own, so that some end in each second.
   const short = await apply(admin, [
     { rest: { wait: `\${ "PT" + (.number / ${pace} | floor + 1 | tostring) + "S" }` } },
   ]);

@@ -29,7 +29,7 @@ export interface Gap {
   to: number;
 }
 
-/** What wants to be told of something. */
+/** What follows something. */
 interface Follower {
   /** The environment of what it follows. */
   of: string;
@@ -59,11 +59,11 @@ function addressOf(topics: readonly string[], of: string): string {
 
 /**
  * Keeps one connection for all that a page follows: a browser has six for a server. While an execution is followed with
- * its tasks, that is the connection, and the others are told that they have none.
+ * its tasks, that is the connection, and the others learn that they have none.
  */
 function share(wiring: Wiring) {
   const followers: Follower[] = [];
-  const without = new Set<Follower>(); // those that are told that there is no stream
+  const without = new Set<Follower>(); // those that know that there is no stream
   let stream: Stream | undefined;
   let current: Follower | string = ""; // the one that is alone, or the address of the rest
 

@@ -1,29 +1,29 @@
-/** A page that nobody has touched for so long is idle. */
-const patience = 5 * 60_000;
+/** A page without a key or pointer for so long is idle. */
+const idleAfter = 5 * 60_000;
 
-const touches = ["pointermove", "pointerdown", "keydown", "wheel", "touchstart", "focus"] as const;
+const signs = ["pointermove", "pointerdown", "keydown", "wheel", "touchstart", "focus"] as const;
 
-let touched = Date.now();
+let used = Date.now();
 const listeners = new Set<() => void>();
 
-function touch(): void {
+function use(): void {
   const woken = isIdle();
-  touched = Date.now();
+  used = Date.now();
   if (woken) {
     listeners.forEach((listener) => listener());
   }
 }
 
 /** Whether the page is idle: what it asks for again and again, it asks for seldom then. */
-export const isIdle = (): boolean => Date.now() - touched >= patience;
+export const isIdle = (): boolean => Date.now() - used >= idleAfter;
 
-/** Calls back whenever somebody touches an idle page. */
+/** Calls back whenever an idle page is used again. */
 export function onWaking(listener: () => void): void {
   listeners.add(listener);
 }
 
 if (typeof document === "object") {
   const options = { capture: true, passive: true };
-  touches.forEach((type) => addEventListener(type, touch, options));
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && touch());
+  signs.forEach((type) => addEventListener(type, use, options));
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && use());
 }

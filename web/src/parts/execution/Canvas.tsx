@@ -92,7 +92,7 @@ export function Canvas({ index, rows, covered, closed, selected, select, fold }:
     // oxlint-disable-next-line react/exhaustive-deps
   }, [moved]);
 
-  // What is in the middle stays there when the pane becomes narrower, for what is told of a task beside it, or wider.
+  // What is in the middle stays there when the pane becomes narrower, for a task beside it, or wider.
   const shift = useEffectEvent((wider: number) => {
     if (flow && wider !== 0) {
       const { x, y, zoom } = flow.getViewport();
