@@ -60,7 +60,7 @@ const everywhere = new Set([
   "api-keys",
 ]);
 
-/** Whether pictures are kept. `make test`, of whose pictures nobody looks at one, spends no time on them. */
+/** Whether pictures are kept. `make test`, whose pictures no person looks at, spends no time on them. */
 const pictures = process.env["CHARGEHAND_PAGE_PICTURES"] !== "none";
 
 /**

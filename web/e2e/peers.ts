@@ -5,8 +5,8 @@ import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * A port of 127.0.0.1 that was free a moment ago. It is below those that a system gives to who asks for any, and below
- * those of the servers that Go's tests start beside these.
+ * A port of 127.0.0.1 that was free a moment ago. It is below those that a system gives to programs that ask for any,
+ * and below those of the servers that Go's tests start beside these.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
