@@ -1,10 +1,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,8 +19,10 @@ import (
 // MaxFollowedTasks bounds the human tasks that MyTasks tells of one by one: those that are due first.
 const MaxFollowedTasks = 50
 
-// taskShare says that the human tasks of those who follow theirs are read for a quarter of the time at most. Where many
-// people do, and tasks change all the time, each hears of changes later. Only those who have just come do not wait.
+// taskShare says that the human tasks of those who follow theirs are read for a quarter of the time at most, in equal
+// parts for the accounts that have some to be read. Where many people of an account follow, and its tasks change all
+// the time, each of these hears of changes later. Readers that have just come do not wait for that. The accounts are
+// served round robin, so that none keeps another waiting for longer than one reading takes.
 const taskShare = 4
 
 // TaskNews is what a reader of MyTasks does not know yet.
@@ -39,7 +43,15 @@ type taskTopics struct {
 	running   bool
 	changes   map[store.TaskScope]int64 // as they were read last
 	checkedAt time.Time                 // when
-	rest      time.Time                 // until when only those who have just come are served
+	accounts  map[int64]*taskAccount    // those that have topics
+	readings  uint64                    // counts them
+	busy      int                       // accounts that had something to be read when it was looked last
+}
+
+// taskAccount is what an account has had of the readings.
+type taskAccount struct {
+	last uint64    // the number of its last reading, or of that before its first topic came
+	rest time.Time // until when only readers that have just come are served
 }
 
 // mine is what a topic of human tasks is about. Its fields are guarded by live.mu.
@@ -47,6 +59,7 @@ type mine struct {
 	scope     store.TaskScope
 	principal *Principal
 	asked     bool       // a reader has come since the last reading
+	since     time.Time  // since when there is something to be read; zero: there is nothing
 	changes   int64      // of the scope, before the last reading
 	state     *taskState // nil: it was not read yet
 }
@@ -70,7 +83,7 @@ func tasksTopic(p *Principal) Topic {
 }
 
 func (b *taskTopics) init() {
-	b.wake, b.changes = make(chan struct{}, 1), make(map[store.TaskScope]int64)
+	b.wake, b.changes, b.accounts = make(chan struct{}, 1), make(map[store.TaskScope]int64), make(map[int64]*taskAccount)
 }
 
 // open begins a topic. It needs live.mu.
@@ -172,8 +185,19 @@ func (h *live) checkTaskTopics(now time.Time) {
 	}
 }
 
-// dueTaskTopic returns the topic that is to be read now; if there is none, the time until another one may be. more is
-// false if there are no topics; then the goroutine ends.
+// of is what the account of a topic has had. It needs live.mu.
+func (b *taskTopics) of(t *topic) *taskAccount {
+	account := b.accounts[t.mine.scope.Account]
+	if account == nil { // it comes after all others, also if it was here before
+		account = &taskAccount{last: b.readings}
+		b.accounts[t.mine.scope.Account] = account
+	}
+	return account
+}
+
+// dueTaskTopic returns the topic that is to be read now, as the reading that follows; if there is none, the time until
+// another one may be. Of one account, those that have waited longest come first. more is false if there are no topics;
+// then the goroutine ends.
 func (h *live) dueTaskTopic(now time.Time) (found *topic, next time.Duration, more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,28 +206,52 @@ func (h *live) dueTaskTopic(now time.Time) (found *topic, next time.Duration, mo
 	if b.moved.Load() {
 		next = liveGap - now.Sub(b.checkedAt)
 	}
+	here, busy := map[int64]bool{}, map[int64]bool{}
 	for _, t := range h.topics {
 		if t.mine == nil {
 			continue
 		}
 		more = true
-		if _, known := b.changes[t.mine.scope]; !known {
+		account, owner := b.of(t), t.mine.scope.Account
+		here[owner] = true
+		if _, known := b.changes[t.mine.scope]; !known || !t.mine.asked && !t.due {
 			continue // what is read before the changes are could miss one
 		}
-		if t.mine.asked {
-			return t, 0, true
+		busy[owner] = true
+		if t.mine.since.IsZero() {
+			t.mine.since = now
 		}
-		if !t.due {
-			continue
+		var wait time.Duration
+		if !t.mine.asked {
+			wait = max(liveGap-now.Sub(t.readAt), account.rest.Sub(now))
 		}
-		if wait := max(liveGap-now.Sub(t.readAt), b.rest.Sub(now)); wait > 0 {
+		if wait > 0 {
 			next = min(next, wait)
-		} else if found == nil || t.readAt.Before(found.readAt) {
+		} else if found == nil || cmp.Or(cmp.Compare(account.last, b.of(found).last), t.mine.since.Compare(found.mine.since)) < 0 {
 			found = t
 		}
 	}
-	b.running = more
+	maps.DeleteFunc(b.accounts, func(no int64, _ *taskAccount) bool { return !here[no] })
+	if b.busy, b.running = len(busy), more; found != nil {
+		b.readings++
+		b.of(found).last = b.readings
+	}
 	return found, max(next, time.Millisecond), more
+}
+
+// begin notes that a topic is being read. It needs live.mu.
+func (b *taskTopics) begin(t *topic) (asked bool) {
+	asked = t.mine.asked
+	t.due, t.mine.asked, t.mine.since = false, false, time.Time{}
+	return asked
+}
+
+// end notes that a topic was read. Its account rests, unless it was read for a reader that had just come. It needs
+// live.mu.
+func (b *taskTopics) end(t *topic, asked bool, began, ended time.Time) {
+	if t.readAt = ended; !asked {
+		b.of(t).rest = ended.Add(time.Duration(taskShare*max(b.busy, 1)-1) * ended.Sub(began))
+	}
 }
 
 // readTaskTopic reads the tasks of a topic and wakes its readers.
@@ -212,7 +260,7 @@ func (h *live) readTaskTopic(t *topic) {
 	h.round++
 	round, was, p := h.round, t.mine.state, t.mine.principal
 	changes := h.taskTopics.changes[t.mine.scope]
-	t.due, t.mine.asked = false, false
+	asked := h.taskTopics.begin(t)
 	h.mu.Unlock()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -224,8 +272,7 @@ func (h *live) readTaskTopic(t *topic) {
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t.readAt = time.Now()
-	h.taskTopics.rest = t.readAt.Add((taskShare - 1) * t.readAt.Sub(began))
+	h.taskTopics.end(t, asked, began, time.Now())
 	if err != nil {
 		t.due = true // once more, but not at once
 		t.readAt = t.readAt.Add(livePoll)
