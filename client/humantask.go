@@ -117,9 +117,14 @@ type TaskAnswerer struct {
 
 // TaskVia is a session, a key or a link.
 type TaskVia struct {
-	Kind   string `json:"kind"`
-	ID     string `json:"id"`
-	MadeBy string `json:"made_by,omitempty"` // id of the user or API key that has made the link
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	// MadeBy is the id of the user or API key that has made the link, or of the user who has made the key that has
+	// answered in the name of the person.
+	MadeBy string `json:"made_by,omitempty"`
+	// Behind are the ids of others who may stand behind the answer: they have made or rotated the key too, or have
+	// reassigned the task.
+	Behind []string `json:"behind,omitempty"`
 }
 
 // HumanTaskFilter narrows a list; zero fields do not.

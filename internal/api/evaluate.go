@@ -27,7 +27,7 @@ func evaluateEndpoints() []endpoint {
 		method: post, path: "/expressions/evaluate", id: "evaluateExpression", tag: "Workflows",
 		summary: "Evaluate an expression",
 		about:   "As a task would, with its bounds. Two are evaluated at once, and one of an account in one environment; others wait, up to 20 of a key or person. Stores nothing.",
-		scopes:  service.ScopeWorkflowsWrite, parameters: []*parameter{idempotencyParameter}, body: jsonBody(evaluateBody{}, true),
+		scopes:  service.ScopeWorkflowsWrite, parameters: []*parameter{uselessKeyParameter}, body: jsonBody(evaluateBody{}, true),
 		answers:   []answer{{status: 200, about: "Its value", view: evaluated{}}},
 		problems:  []chargehand.Code{chargehand.CodeExpressionInvalid, chargehand.CodeExpressionFailed},
 		unaudited: "it changes nothing",

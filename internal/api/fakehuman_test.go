@@ -41,7 +41,7 @@ func fixtureTask() service.HumanTask {
 			}},
 			Answer: &human.Answer{
 				Outcome: "approve", Data: map[string]any{"total": 5}, Comment: "ok", At: "2026-01-31T09:30:00.125Z",
-				By:    human.By{ID: userID.String(), Name: "Ada", Via: human.Via{Kind: human.ViaLink, ID: exampleTaskID, MadeBy: exampleUserID}},
+				By:    human.By{ID: userID.String(), Name: "Ada", Via: human.Via{Kind: human.ViaLink, ID: exampleTaskID, MadeBy: exampleUserID, Behind: exampleUserID}},
 				Files: []value.Value{map[string]any{"uri": "/api/v1/files/" + exampleFileID}},
 			},
 			Used: true,

@@ -41,7 +41,10 @@ func humanDraftEndpoints() []endpoint {
 			about: "It replaces the one that you have put before; an empty object deletes it. At most 64 KiB, and nothing in it is checked against the task. " +
 				"It is deleted when the task ends, and is not part of the task's ETag.",
 			scopes: service.ScopeTasksRespond, body: jsonBody(draftBody{}, true), answers: one,
-			problems:  []chargehand.Code{chargehand.CodeHumanTaskNotFound, chargehand.CodeNotAssigned, chargehand.CodeExcluded, chargehand.CodeStateConflict, chargehand.CodeStorageReserve},
+			problems: []chargehand.Code{
+				chargehand.CodeHumanTaskNotFound, chargehand.CodeNotAssigned, chargehand.CodeExcluded, chargehand.CodeStateConflict,
+				chargehand.CodeStorageReserve, chargehand.CodeQuotaExceeded,
+			},
 			unaudited: "a draft decides nothing, and its author alone sees it",
 			serve:     (*call).putHumanTaskDraft,
 		},

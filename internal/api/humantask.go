@@ -101,7 +101,7 @@ func humanTaskEndpoints() []endpoint {
 			summary: "Comment on a human task", about: "Also when it has ended.", scopes: service.ScopeTasksRespond,
 			parameters: []*parameter{idempotencyParameter}, body: jsonBody(taskCommentBody{}, true),
 			answers:   []answer{{status: 201, about: "The task with the comment", view: humanTask{}, headers: []string{"ETag", "Idempotency-Replayed"}}},
-			problems:  []chargehand.Code{chargehand.CodeStateConflict},
+			problems:  []chargehand.Code{chargehand.CodeStateConflict, chargehand.CodeQuotaExceeded},
 			unaudited: "The comment itself says who has written it and when.", serve: (*call).commentHumanTask,
 		},
 		{

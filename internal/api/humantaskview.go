@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/form"
@@ -112,9 +113,10 @@ type taskAnswerer struct {
 }
 
 type taskVia struct {
-	Kind   string `json:"kind" enum:"session,key,link"`
-	ID     string `json:"id"`
-	MadeBy string `json:"made_by,omitempty"`
+	Kind   string   `json:"kind" enum:"session,key,link"`
+	ID     string   `json:"id"`
+	MadeBy string   `json:"made_by,omitempty"`
+	Behind []string `json:"behind,omitempty" nullable:"false"`
 }
 
 type humanTaskCount struct {
@@ -181,7 +183,7 @@ func (v *humanTask) full(f *service.FullTask) {
 	if a := f.Answer; a != nil {
 		v.Answer = &taskAnswer{
 			Outcome: a.Outcome, Data: rawValue(a.Data), Comment: a.Comment, Files: []json.RawMessage{}, At: a.At,
-			By: taskAnswerer{a.By.ID, a.By.Name, taskVia{a.By.Via.Kind, a.By.Via.ID, a.By.Via.MadeBy}}, Used: f.Used,
+			By: taskAnswerer{a.By.ID, a.By.Name, taskVia{a.By.Via.Kind, a.By.Via.ID, a.By.Via.MadeBy, strings.Fields(a.By.Via.Behind)}}, Used: f.Used,
 		}
 		for _, file := range a.Files {
 			v.Answer.Files = append(v.Answer.Files, rawValue(file))

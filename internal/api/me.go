@@ -60,14 +60,14 @@ func meEndpoints() []endpoint {
 		},
 		{
 			method: remove, path: "/me/sessions", id: "endOtherSessions", tag: tag,
-			summary: "End the own other sessions", about: "All but the one that asks. They end everywhere within a second.",
+			summary: "End the own other sessions", about: "All but the one that asks. They end everywhere within a second, and with them the links to human tasks that they, or sessions before them, have made.",
 			answers: []answer{{status: 204, about: "Ended"}}, problems: refused,
 			change: "other sessions ended", unaudited: unauditedSession,
 			serve: (*call).endOtherSessions,
 		},
 		{
 			method: remove, path: "/me/sessions/{sessionId}", id: "endSession", tag: tag,
-			summary: "End an own session", about: "It ends everywhere within a second. It needs a session.",
+			summary: "End an own session", about: "It ends everywhere within a second. With another one than that which asks, the links to human tasks end that it has made. It needs a session.",
 			answers: []answer{{status: 204, about: "Ended"}}, problems: refused,
 			change: "session ended", unaudited: unauditedSession,
 			serve: (*call).endSession,

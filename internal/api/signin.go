@@ -161,7 +161,7 @@ func signInEndpoints() []endpoint {
 		},
 		{
 			method: put, path: "/me/password", id: "changePassword", tag: "Sign-in", enters: true, session: true,
-			summary: "Change the password", about: "It ends the person's other sessions. The session gets a new token.", body: jsonBody(passwordBody{}, true),
+			summary: "Change the password", about: "It ends the person's other sessions, with the links to human tasks that these have made. The session gets a new token.", body: jsonBody(passwordBody{}, true),
 			answers: renewed, problems: []chargehand.Code{chargehand.CodeFreshSignInRequired}, change: "password changed", audits: []audit.Action{audit.PasswordChanged, audit.SessionFailed}, serve: (*call).changePassword,
 		},
 	}

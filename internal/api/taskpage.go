@@ -47,6 +47,7 @@ var linkStates = map[service.LinkState]struct {
 	service.LinkWithdrawn: {page.TaskWithdrawn, http.StatusGone},
 	service.LinkExpired:   {page.TaskExpired, http.StatusGone},
 	service.LinkRevoked:   {page.TaskRevoked, http.StatusGone},
+	service.LinkReplaced:  {page.TaskReplaced, http.StatusGone},
 	service.LinkRefused:   {page.TaskRefused, http.StatusGone},
 }
 

@@ -204,7 +204,9 @@ func (c *call) uploadProblem(name string, err error) (text string, ok bool) {
 	case chargehand.CodePayloadTooLarge:
 		return f.words("file-large", cut(name, 255), page.Size(f.lang, min(c.server.limits.UploadBytes, service.MaxLinkUploadBytes))), true
 	case chargehand.CodeStorageReserve, chargehand.CodeQuotaExceeded:
-		word = "file-room"
+		if word = "file-room"; shown.Quota != nil && shown.Quota.OwnerKind != "environment" {
+			word = "file-quota"
+		}
 	case chargehand.CodeInvalidParameter:
 		return f.word("file-name"), true
 	case chargehand.CodeStateConflict:

@@ -172,7 +172,7 @@ func workflowEndpoints() []endpoint {
 			method: post, path: "/workflows/validate", id: "validateWorkflow", tag: "Workflows",
 			summary: "Check a definition",
 			about:   "Stores nothing. External resources that the definition names are fetched and checked for a key with workflows:write; for others each of them is a warning, resource_unchecked.",
-			scopes:  service.ScopeWorkflowsRead, parameters: []*parameter{idempotencyParameter}, body: definitionBody,
+			scopes:  service.ScopeWorkflowsRead, parameters: []*parameter{uselessKeyParameter}, body: definitionBody,
 			answers:   []answer{{status: 200, about: "What is wrong with it", view: validation{}}},
 			unaudited: "it changes nothing",
 			serve:     (*call).validateWorkflow,

@@ -90,7 +90,7 @@ var actions = []Description{
 	{OperationStarted, "An action on many executions was asked for. What it does to each of them has no entry of its own; the operation lists them.", "operation", "action, filter, ids, version, reason"},
 	{OperationCancelled, "An operation was ended before it had acted on all of its executions.", "operation", ""},
 	{FileDeleted, "A file was deleted.", "file", "size"},
-	{TaskAnswered, "A human task was answered. The actor is a `link` if it was answered by one.", "human_task", "outcome, on_behalf_of"},
+	{TaskAnswered, "A human task was answered. The actor is a `link` if it was answered by one.", "human_task", "outcome, on_behalf_of, made_by, behind"},
 	{TaskClaimed, "A human task was claimed.", "human_task", ""},
 	{TaskReleased, "The claim of a human task was taken back.", "human_task", ""},
 	{TaskReassigned, "A human task was assigned to others.", "human_task", "users, groups"},

@@ -26,9 +26,9 @@ do:
 - second: {call: 'human:1.0.0@default', with: {title: second, assignees: {exclude: ['${ $context.first }']}}}
 `
 
-func startLinked(t *testing.T) *linked {
+func startLinked(t *testing.T, args ...string) *linked {
 	t.Helper()
-	s := servertest.Start(t, servertest.Options{Args: []string{"--trusted-proxy", "127.0.0.1"}})
+	s := servertest.Start(t, servertest.Options{Args: append(args, "--trusted-proxy", "127.0.0.1")})
 	token, err := os.ReadFile(filepath.Join(s.DataDir, "setup-token"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,14 +54,20 @@ func (l *linked) as(v *visitor, method, path, body string) servertest.Answer {
 }
 
 // page opens the address of a link, as a browser of its own does; do is the button that is pressed, empty: none.
-func (l *linked) page(address, do string) servertest.Answer {
+func (l *linked) page(address, do string) servertest.Answer { return l.send(address, do, "") }
+
+// send is page with a file for the answer; empty: none.
+func (l *linked) send(address, do, file string) servertest.Answer {
 	l.Helper()
 	method, body := "GET", ""
 	headers := []string{"X-Api-Key", "", "X-Forwarded-For", fmt.Sprintf("192.0.2.%d", l.clients), "X-Forwarded-Proto", "https"}
 	l.clients++
 	if do != "" {
 		method = "POST"
-		body = "--part\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\n" + do + "\r\n--part--\r\n"
+		if file != "" {
+			body = "--part\r\nContent-Disposition: form-data; name=\"upload:files\"; filename=\"scan.txt\"\r\n\r\n" + file + "\r\n"
+		}
+		body += "--part\r\nContent-Disposition: form-data; name=\"do\"\r\n\r\n" + do + "\r\n--part--\r\n"
 		headers = append(headers, "Content-Type", "multipart/form-data; boundary=part")
 	}
 	return l.server.Do(l.T, method, address, body, headers...)

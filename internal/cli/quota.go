@@ -14,8 +14,8 @@ import (
 // quotaFlags bound what is stored.
 func quotaFlags(f *pflag.FlagSet, cfg *app.Config) {
 	q := &cfg.Quotas
-	quotaVar(f, &q.StorageBytes, "size", "quota-storage", "100GiB", "files, inputs and outputs of an environment, such as 500GiB; 0 = no limit, as for all quotas")
-	quotaVar(f, &q.KeyStorageBytes, "size", "quota-key-storage", "0", "files, inputs and outputs that come from one key or person")
+	quotaVar(f, &q.StorageBytes, "size", "quota-storage", "100GiB", "files, inputs, outputs and human tasks of an environment, such as 500GiB; 0 = no limit, as for all quotas")
+	quotaVar(f, &q.KeyStorageBytes, "size", "quota-key-storage", "0", "files, inputs, outputs and human tasks that come from one key or person")
 	quotaVar(f, &q.Executions, "N", "quota-executions", "100000000", "executions that are kept in an environment")
 	quotaVar(f, &q.Queued, "N", "quota-queued", "10000", "queued executions of a workflow in one environment; items of batches do not count")
 	quotaVar(f, &q.Events, "N", "quota-events", "10000000", "events that are kept in an environment")

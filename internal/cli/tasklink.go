@@ -31,8 +31,9 @@ func (c *connection) tasksLink() *cobra.Command {
 once: send it to that person alone, because who has it can answer.
 
 The link can be used once. It ends with the task, after --expires, when it is revoked (tasks unlink), and when the person
-may not answer the task any more; also when you, who have made it, are disabled. The answer carries the name and e-mail
-address of the person, and says who has made the link. Whom the task excludes makes no link to it, and gets none.
+may not answer the task any more; also when you, who have made it, are disabled, or the key that has made it is revoked
+or expires. The answer carries the name and e-mail address of the person, and says who has made the link. Whom the task
+excludes makes no link to it, and gets none. Files that the person uploads count as yours.
 
 A task that is assigned to certain people, or excludes some, needs --email: the address of one who may answer it.`
 	f := cmd.Flags()

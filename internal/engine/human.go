@@ -40,7 +40,7 @@ func OpenTask(row *store.Execution, c *machine.Command, openedMs int64, s *Secre
 	request := s.Redact(c.Args)
 	read, _ := human.Parse(request, nil) // the machine has held it to its contract
 	t := OpenedTask{Row: store.HumanTask{
-		ID: c.Task, Account: row.Account, Environment: row.Environment, Workflow: row.Workflow, Execution: row.No, Batch: row.Batch,
+		ID: c.Task, Account: row.Account, Environment: row.Environment, Workflow: row.Workflow, Execution: row.No, Batch: row.Batch, Owner: row.StartedBy,
 		Command: uint64(c.ID), Seq: c.Seq, Reference: c.Reference, Iterations: c.Iterations, Status: store.TaskOpen,
 		Priority: read.Priority, DueMs: store.NeverDue, CreatedMs: openedMs, Title: read.Title,
 		Assignees: store.TaskAssignees(read.Assignees), Request: Inline(request),

@@ -1,6 +1,8 @@
 package human
 
 import (
+	"strings"
+
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -27,10 +29,16 @@ type By struct {
 	Via      Via
 }
 
-// Via is the way on which an answer came: a session, a key or a link. MadeBy is the id of the person or API key that
-// has made the link, empty for others: to exclude an answer that came by a link excludes its maker too.
+// Via is the way on which an answer came: a session, a key or a link. To exclude the answer excludes too who may stand
+// behind it, of which MadeBy and Behind are the ids.
 type Via struct {
-	Kind, ID, MadeBy string
+	Kind, ID string
+	// MadeBy is the user or API key that has made the link, or the user who has made the key that has answered in the name
+	// of the person; empty: there is none.
+	MadeBy string
+	// Behind are others, separated by spaces: users who have also made the key or rotated it, and users and API keys that
+	// have reassigned the task, of an answer by a link or in the name of the person.
+	Behind string
 }
 
 // The kinds of Via.
@@ -45,6 +53,13 @@ func (a *Answer) Output() value.Value {
 	via := map[string]any{"kind": a.By.Via.Kind, "id": a.By.Via.ID}
 	if a.By.Via.MadeBy != "" {
 		via["made_by"] = a.By.Via.MadeBy
+	}
+	if behind := strings.Fields(a.By.Via.Behind); len(behind) > 0 {
+		list := make([]any, len(behind))
+		for i, id := range behind {
+			list[i] = id
+		}
+		via["behind"] = list
 	}
 	v := map[string]any{
 		"outcome": a.Outcome, "data": a.Data, "comment": nil, "at": a.At, "files": append([]any{}, a.Files...),
@@ -66,8 +81,17 @@ func AnswerOf(v value.Value) (a Answer) {
 	by, _ := object["by"].(map[string]any)
 	via, _ := by["via"].(map[string]any)
 	files, _ := object["files"].([]any)
+	list, _ := via["behind"].([]any)
+	behind := make([]string, 0, len(list))
+	for _, id := range list {
+		if id, ok := id.(string); ok {
+			behind = append(behind, id)
+		}
+	}
 	return Answer{
 		Outcome: text(object, "outcome"), Data: object["data"], Comment: text(object, "comment"), At: text(object, "at"), Files: files,
-		By: By{ID: text(by, "id"), Name: text(by, "name"), Via: Via{Kind: text(via, "kind"), ID: text(via, "id"), MadeBy: text(via, "made_by")}},
+		By: By{ID: text(by, "id"), Name: text(by, "name"), Via: Via{
+			Kind: text(via, "kind"), ID: text(via, "id"), MadeBy: text(via, "made_by"), Behind: strings.Join(behind, " "),
+		}},
 	}
 }

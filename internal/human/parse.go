@@ -111,7 +111,7 @@ func (p *parser) assignees(with map[string]any) (a Assignees) {
 }
 
 // people reads ids and e-mail addresses of persons. An entry may be the `by` of an earlier answer. makers: it stands
-// for the maker of the link too by which that answer came.
+// for those too who may stand behind that answer.
 func (p *parser) people(v value.Value, pointer string, makers bool) (list []string) {
 	for i, item := range p.list(v, pointer, MaxAssignees) {
 		at := fmt.Sprintf("%s/%d", pointer, i)
@@ -130,6 +130,9 @@ func (p *parser) people(v value.Value, pointer string, makers bool) (list []stri
 			if text, ok := p.filled(maker, at+"/via/made_by"); ok {
 				list = append(list, text)
 			}
+		}
+		if behind := via["behind"]; makers && behind != nil {
+			list = append(list, p.texts(behind, at+"/via/behind", MaxAssignees)...)
 		}
 	}
 	return list

@@ -45,14 +45,19 @@ func TestRequest(t *testing.T) {
 
 // The answer by a link stands for the person who was asked, and for the one who has made the link.
 func TestExcludedByALink(t *testing.T) {
-	by := `{"id": "eve@example.com", "name": "Eve", "via": {"kind": "link", "id": "l", "made_by": "ada"}}`
+	by := `{"id": "eve@example.com", "name": "Eve", "via": {"kind": "link", "id": "l", "made_by": "ada", "behind": ["carl", "dora"]}}`
 	r, problems := human.Parse(parse(t, `{"title": "t", "assignees": {"users": [`+by+`], "exclude": ["bob", `+by+`]}}`), nil)
-	if len(problems) > 0 || !slices.Equal(r.Assignees.Exclude, []string{"bob", "eve@example.com", "ada"}) || !slices.Equal(r.Assignees.Users, []string{"eve@example.com"}) {
+	if len(problems) > 0 || !slices.Equal(r.Assignees.Exclude, []string{"bob", "eve@example.com", "ada", "carl", "dora"}) || !slices.Equal(r.Assignees.Users, []string{"eve@example.com"}) {
 		t.Errorf("%+v, %v", r.Assignees, problems)
 	}
 	_, problems = human.Parse(parse(t, `{"title": "t", "assignees": {"exclude": [{"id": "a", "via": {"made_by": 1}}]}}`), nil)
 	if len(problems) != 1 {
 		t.Errorf("a maker that is no text: %v", problems)
+	}
+	for _, behind := range []string{`"ada"`, `[1]`, `["ada", ""]`, `{}`} {
+		if _, problems := human.Parse(parse(t, `{"title": "t", "assignees": {"exclude": [{"id": "a", "via": {"behind": `+behind+`}}]}}`), nil); len(problems) != 1 {
+			t.Errorf("others behind it are %s: %v", behind, problems)
+		}
 	}
 }
 
@@ -121,7 +126,7 @@ func TestAnswer(t *testing.T) {
 	if got := human.AnswerOf(a.Output()); !value.Equal(got.Output(), a.Output()) || got.By != a.By || got.Comment != "fine" {
 		t.Errorf("%+v", got)
 	}
-	a.By.Via = human.Via{Kind: human.ViaLink, ID: "3", MadeBy: "4"}
+	a.By.Via = human.Via{Kind: human.ViaLink, ID: "3", MadeBy: "4", Behind: "5 6"}
 	if got := human.AnswerOf(a.Output()); got.By != a.By {
 		t.Errorf("by a link: %+v", got.By)
 	}

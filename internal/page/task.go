@@ -27,6 +27,7 @@ const (
 	TaskWithdrawn = "withdrawn"
 	TaskExpired   = "expired"
 	TaskRevoked   = "revoked"
+	TaskReplaced  = "replaced"
 	TaskRefused   = "refused"
 	TaskUnknown   = "unknown"
 	TaskProblem   = "problem"

@@ -70,7 +70,7 @@ func TestTaskPages(t *testing.T) {
 		{"used", Task{State: TaskUsed, At: "1 January 2026, 09:30 UTC", Given: "Approve", Error: "What you have sent now was not taken."}},
 	}
 	for _, lang := range []string{English, German} {
-		for _, state := range []string{TaskTaken, TaskUsed, TaskAnswered, TaskWithdrawn, TaskExpired, TaskRevoked, TaskRefused, TaskUnknown} {
+		for _, state := range []string{TaskTaken, TaskUsed, TaskAnswered, TaskWithdrawn, TaskExpired, TaskRevoked, TaskReplaced, TaskRefused, TaskUnknown} {
 			at := "1 January 2026, 09:30 UTC"
 			if !strings.Contains(taskStates[lang][state].Lead, "%s") {
 				at = ""

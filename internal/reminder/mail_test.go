@@ -142,7 +142,7 @@ func TestMailsThatAreNotNeededAnyMore(t *testing.T) {
 		if err := tx.LeaveGroup(group.No, ben.No); err != nil {
 			return err
 		}
-		if err := tx.ReassignTask(&reassigned, users("ben@example.org"), []store.TaskCandidate{{Kind: store.CandidateUser, Name: "ben@example.org"}}); err != nil {
+		if err := tx.ReassignTask(&reassigned, users("ben@example.org"), "", []store.TaskCandidate{{Kind: store.CandidateUser, Name: "ben@example.org"}}); err != nil {
 			return err
 		}
 		_, err := tx.WithdrawTask(f.execution.No, ended.Command, 2, f.now().UnixMilli())

@@ -80,7 +80,7 @@ func (s *Service) UploadFile(ctx context.Context, p *Principal, r UploadFile) (f
 			c.setBody(uploadHash(digest.Sum[:], name, r.ContentType))
 			row := store.File{
 				ID: newID[chargehand.FileID](s.nowMs()), Account: p.AccountNo, Environment: p.Environment,
-				Name: name, MediaType: r.ContentType, Size: size, Digest: digest.Bytes(), Visible: true, Uploader: p.actor(),
+				Name: name, MediaType: r.ContentType, Size: size, Digest: digest.Bytes(), Visible: true, Uploader: p.actor(), Owner: p.storageOwner().actor,
 			}
 			err = s.update(ctx, func(tx *store.Tx) error {
 				if err := tx.InsertFile(&row); err != nil {

@@ -91,10 +91,3 @@ func filesOfExecution(
 	}
 	return known, engine.KeepFiles(r, &e, known)
 }
-
-// referenceID is the file that a value refers to.
-func referenceID(v value.Value) (id chargehand.FileID, ok bool) {
-	object, _ := v.(map[string]any)
-	uri, _ := object["uri"].(string)
-	return chargehand.ParseFileURI(uri)
-}

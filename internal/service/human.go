@@ -20,6 +20,7 @@ type responder struct {
 	name   string    // for display
 	person bool      // it is one
 	email  string    // in the form that is compared
+	hidden string    // id of a person that is not shown, because the account does not know it as an active user
 	groups []string  // names, in the form that is compared
 	behind []string  // persons who act by it, such as the one who has made the key, or the key's key: none may be excluded
 	via    human.Via // the way on which the request came
@@ -88,7 +89,7 @@ func makers(r *store.Reader, key store.Key) (list []string, err error) {
 }
 
 func (w *responder) setPerson(r *store.Reader, account int64, row *store.Person) error {
-	w.person, w.id, w.name, w.email, w.actor = true, row.ID.String(), row.Name, row.EmailKey, -row.No
+	w.person, w.id, w.name, w.email, w.hidden, w.actor = true, row.ID.String(), row.Name, row.EmailKey, "", -row.No
 	groups, err := r.GroupsOf(account, row.No)
 	w.groups = nil
 	for _, g := range groups {
@@ -97,9 +98,10 @@ func (w *responder) setPerson(r *store.Reader, account int64, row *store.Person)
 	return err
 }
 
-// onBehalfOf is the responder that a key with tasks:impersonate acts for. Codes: insufficient_scope, not_assigned,
-// invalid_body.
-func (s *Service) onBehalfOf(r *store.Reader, p *Principal, key responder, email string) (responder, error) {
+// onBehalfOf is the responder that a key with tasks:impersonate acts for on a task. Only the active users of the
+// account have an id: who answers does not learn which other addresses the installation knows. Codes:
+// insufficient_scope, not_assigned, invalid_body.
+func (s *Service) onBehalfOf(r *store.Reader, p *Principal, key responder, task *store.HumanTask, email string) (responder, error) {
 	if err := Require(p, ScopeTasksImpersonate); err != nil {
 		return key, err
 	}
@@ -109,25 +111,46 @@ func (s *Service) onBehalfOf(r *store.Reader, p *Principal, key responder, email
 	}
 	other := key
 	other.behind = append(slices.Clone(key.behind), behindOf(key)...)
-	row, err := r.PersonByEmail(compared)
-	if errors.Is(err, store.ErrNotFound) { // known to the workflow alone
-		other.person, other.id, other.name, other.email, other.groups = true, compared, shown, compared, nil
-		return other, nil
+	if err := other.setBehind(r, p, key, task); err != nil {
+		return key, err
+	}
+	other.name = shown
+	ended, err := other.setAddress(r, p.AccountNo, compared, 0)
+	if err == nil && ended {
+		err = chargehand.NewError(chargehand.CodeNotAssigned, "The person "+shown+" may not answer in this account.")
+	}
+	return other, err
+}
+
+// setAddress makes the responder the person of an e-mail address in the form that is compared, or the person with a
+// number where that is not 0. Only an active user of the account has an id then: an answer does not tell which other
+// addresses the installation knows. ended: it is a disabled user, or was a user as the person with the number, and is
+// none any more.
+func (w *responder) setAddress(r *store.Reader, account int64, compared string, no int64) (ended bool, err error) {
+	w.person, w.id, w.email, w.groups = true, compared, compared, nil
+	var row store.Person
+	if no != 0 {
+		row, err = r.PersonByNo(no)
+	} else {
+		row, err = r.PersonByEmail(compared)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return no != 0, nil
 	}
 	if err != nil {
-		return key, err
+		return false, err
 	}
-	m, err := r.MemberByNo(p.AccountNo, row.No)
+	w.hidden, w.email = row.ID.String(), row.EmailKey
+	m, err := r.MemberByNo(account, row.No)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		other.person, other.id, other.name, other.email, other.groups = true, row.ID.String(), shown, compared, nil
-		return other, nil
+		return no != 0, nil
 	case err != nil:
-		return key, err
-	case !m.Counts():
-		return key, chargehand.NewError(chargehand.CodeNotAssigned, "The user "+shown+" is not active in this account.")
+		return false, err
+	case m.Counts():
+		return false, w.setPerson(r, account, &row)
 	}
-	return other, other.setPerson(r, p.AccountNo, &row)
+	return m.Status != store.Invited || row.DisabledMs != 0, nil // one who is invited is in no group yet
 }
 
 // behindOf is the person that a personal key stands for, who acts for another one.
@@ -137,6 +160,49 @@ func behindOf(key responder) []string {
 	}
 	return []string{key.id, key.email}
 }
+
+// setBehind says in the way of an answer in another name who may have given it: the persons that have made the key or
+// rotated it, and those that have reassigned the task.
+func (w *responder) setBehind(r *store.Reader, p *Principal, key responder, task *store.HumanTask) error {
+	w.via.Behind = task.Reassigners
+	if key.person {
+		w.via.MadeBy = key.id
+		return nil
+	}
+	row, err := r.KeyByNo(p.KeyNo)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var persons []string
+	for _, id := range key.behind {
+		if parsed, bad := chargehand.ParseID[taskKind](id); bad == nil {
+			_, err := r.KeyByID(row.Account, row.Environment, chargehand.KeyID(parsed))
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				persons = append(persons, id)
+			case err != nil:
+				return err
+			}
+		}
+	}
+	if len(persons) == 0 {
+		return nil
+	}
+	if len(persons) > maxPersonsBehind {
+		return chargehand.NewError(chargehand.CodeNotAssigned, "Too many people have made or rotated this API key to name them in an answer. Use another key.")
+	}
+	if i := slices.Index(persons, engine.PersonKey(row.Creator)); i > 0 {
+		persons[0], persons[i] = persons[i], persons[0]
+	}
+	w.via.MadeBy, w.via.Behind = persons[0], strings.TrimSpace(strings.Join(persons[1:], " ")+" "+task.Reassigners)
+	return nil
+}
+
+// maxPersonsBehind bounds the persons behind an API key that an answer names.
+const maxPersonsBehind = 20
 
 // candidates are the lists that the tasks of a responder are in: its own, what it has claimed, those of its groups, and
 // that of tasks without an assignee.
@@ -148,9 +214,13 @@ func (w *responder) own() []store.TaskCandidate {
 	if !w.person {
 		return nil
 	}
-	return []store.TaskCandidate{
+	list := []store.TaskCandidate{
 		{Kind: store.CandidateUser, Name: w.id}, {Kind: store.CandidateUser, Name: w.email}, {Kind: store.CandidateClaim, Name: w.id},
 	}
+	if w.hidden != "" {
+		list = append(list, store.TaskCandidate{Kind: store.CandidateUser, Name: w.hidden})
+	}
+	return list
 }
 
 func (w *responder) ofGroups() []store.TaskCandidate {
@@ -170,7 +240,7 @@ func (w *responder) isAssigned(a store.TaskAssignees) bool {
 // is reports whether a text of a definition names the responder: its id or e-mail address.
 func (w *responder) is(text string) bool {
 	key := engine.PersonKey(text)
-	return w.person && (key == w.id || key == w.email)
+	return w.person && (key == w.id || key == w.email || w.hidden != "" && key == w.hidden)
 }
 
 // mayAct tells whether the responder may claim or answer a task. Codes: not_assigned, excluded.

@@ -136,9 +136,14 @@ func (s *Service) taskWith(r *store.Reader, p *Principal, id chargehand.HumanTas
 	return row, who, p.mayOn(scope, w.ID, w.Namespace)
 }
 
+// maxReassigners bounds how many users and API keys reassign one task.
+const maxReassigners = 20
+
 // ReassignHumanTask says anew who may answer a task, and takes back its claim. The persons that it excludes stay
-// excluded, and do not reassign it. Body: users, groups. Codes: human_task_not_found, insufficient_scope, excluded,
-// invalid_body, unknown_field, state_conflict (it has ended).
+// excluded, and do not reassign it. The one that reassigns a task may be behind an address to which it goes: to exclude
+// an answer that comes by a link, or in the name of a person, excludes all that have reassigned the task. Body: users,
+// groups. Codes: human_task_not_found, insufficient_scope, excluded, invalid_body, unknown_field, state_conflict (it
+// has ended, or too many have reassigned it).
 func (s *Service) ReassignHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (HumanTask, error) {
 	f, err := openBody(body, "users", "groups")
 	if err != nil {
@@ -169,7 +174,14 @@ func (s *Service) ReassignHumanTask(ctx context.Context, p *Principal, id charge
 			return badBody(chargehand.FieldError{Code: "too_many", Detail: "A task has at most 100 assignees, those that it excludes included."})
 		}
 		changes := changed("users", row.Assignees.Users, to.Users).Set("groups", row.Assignees.Groups, to.Groups)
-		if err := tx.ReassignTask(row, to, engine.Candidates(to)); err != nil {
+		by := strings.Fields(row.Reassigners)
+		if !slices.Contains(by, who.id) {
+			by = append(by, who.id)
+		}
+		if len(by) > maxReassigners {
+			return stateConflict("20 users and API keys have reassigned the task. One of these can reassign it again.")
+		}
+		if err := tx.ReassignTask(row, to, strings.Join(by, " "), engine.Candidates(to)); err != nil {
 			return err
 		}
 		return s.audit(ctx, tx, p, audit.TaskReassigned, taskTarget(row), changes)
@@ -182,7 +194,7 @@ func (s *Service) ReassignHumanTask(ctx context.Context, p *Principal, id charge
 
 // CommentHumanTask adds a comment to a task, also to one that has ended. Body: text. Codes: human_task_not_found,
 // insufficient_scope, invalid_body, unknown_field, state_conflict (it has too many), idempotency_key_reused,
-// idempotency_in_progress.
+// idempotency_in_progress, quota_exceeded.
 func (s *Service) CommentHumanTask(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value, i *Idempotency) (t HumanTask, replayed bool, err error) {
 	return guarded(ctx, s, p, i,
 		func(c *idempotencyGuard) (HumanTask, error) {
@@ -194,7 +206,7 @@ func (s *Service) CommentHumanTask(ctx context.Context, p *Principal, id chargeh
 		func(c *idempotencyGuard) (HumanTask, error) { return s.GetHumanTask(ctx, p, id) })
 }
 
-func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value, c *idempotencyGuard) error {
+func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value, c *idempotencyGuard) (err error) {
 	f, err := openBody(body, "text")
 	if err != nil {
 		return err
@@ -206,6 +218,11 @@ func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.Human
 	if err := f.err(); err != nil {
 		return err
 	}
+	room := s.admission(p)
+	defer func() { room.end(err == nil) }()
+	if err := room.take(ctx, amount{bytes: int64(len(text))}); err != nil {
+		return err
+	}
 	return s.withTask(ctx, p, id, ScopeTasksRespond, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
 		n, err := tx.CountHumanComments(row.No, MaxTaskComments)
 		switch {
@@ -215,9 +232,9 @@ func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.Human
 			return stateConflict("The task has as many comments as it may have.")
 		}
 		comment := store.HumanComment{
-			ID: newID[chargehand.HumanTaskID](s.nowMs()), Task: row.No, Author: who.actor, ByID: who.id, ByName: who.name, Text: text, CreatedMs: s.nowMs(),
+			ID: newID[chargehand.HumanTaskID](s.nowMs()), Author: who.actor, ByID: who.id, ByName: who.name, Text: text, CreatedMs: s.nowMs(),
 		}
-		if err := tx.InsertHumanComment(&comment); err != nil {
+		if err := tx.InsertHumanComment(row, &comment); err != nil {
 			return err
 		}
 		return c.record(tx, statusCreated, "human_task", row.ID)

@@ -135,7 +135,7 @@ func (s *Service) taskFor(ctx context.Context, p *Principal, id chargehand.Human
 			return err
 		}
 		if onBehalfOf != "" {
-			if who, err = s.onBehalfOf(r, p, who, onBehalfOf); err != nil {
+			if who, err = s.onBehalfOf(r, p, who, &row, onBehalfOf); err != nil {
 				return err
 			}
 		}
@@ -349,6 +349,9 @@ func answerChanges(a *human.Answer, p *Principal) audit.Changes {
 	}
 	if a.By.Via.MadeBy != "" {
 		c.Set("made_by", nil, a.By.Via.MadeBy)
+	}
+	if a.By.Via.Behind != "" {
+		c.Set("behind", nil, a.By.Via.Behind)
 	}
 	return c
 }

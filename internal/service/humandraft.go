@@ -52,7 +52,7 @@ func (s *Service) HumanTaskDraft(ctx context.Context, p *Principal, id chargehan
 // PutHumanTaskDraft replaces the principal's draft for a task that has not ended, and that it may answer, unless
 // another person has claimed it meanwhile. An empty body deletes it. Body: outcome, data, comment, files. Codes:
 // human_task_not_found, insufficient_scope, not_assigned, excluded, invalid_body, unknown_field, payload_too_large,
-// state_conflict (the task has ended), storage_reserve (an empty body is taken nevertheless).
+// state_conflict (the task has ended), storage_reserve and quota_exceeded (an empty body is taken nevertheless).
 func (s *Service) PutHumanTaskDraft(ctx context.Context, p *Principal, id chargehand.HumanTaskID, body value.Value) (d TaskDraft, err error) {
 	if d, err = readDraft(body); err != nil {
 		return d, err
@@ -65,6 +65,11 @@ func (s *Service) PutHumanTaskDraft(ctx context.Context, p *Principal, id charge
 		if err := s.checkReserve(); err != nil {
 			return d, err
 		}
+		room := s.admission(p)
+		defer func() { room.end(err == nil) }()
+		if err := s.roomForDraft(ctx, p, &room, id, len(text)); err != nil {
+			return d, err
+		}
 	}
 	err = s.updateTask(ctx, p, id, ScopeTasksRespond, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
 		if err := who.mayAct(row); err != nil {
@@ -72,13 +77,35 @@ func (s *Service) PutHumanTaskDraft(ctx context.Context, p *Principal, id charge
 		}
 		if d.isEmpty() {
 			d.UpdatedAt = time.Time{}
-			return tx.DeleteHumanDraft(row.No, who.actor)
+			return tx.DeleteHumanDraft(row, who.actor)
 		}
 		draft := store.HumanDraft{Task: row.No, Author: who.actor, Data: text, UpdatedMs: s.nowMs()}
 		d.UpdatedAt = atMs(draft.UpdatedMs)
 		return tx.PutHumanDraft(&draft)
 	})
 	return d, err
+}
+
+// roomForDraft admits a draft of so many bytes, as far as it is larger than the one that it replaces. Codes:
+// human_task_not_found, insufficient_scope, quota_exceeded.
+func (s *Service) roomForDraft(ctx context.Context, p *Principal, room *admission, id chargehand.HumanTaskID, bytes int) error {
+	replaced := 0
+	err := s.view(ctx, func(r *store.Reader) error {
+		task, who, err := s.taskWith(r, p, id, ScopeTasksRespond)
+		if err != nil {
+			return err
+		}
+		row, err := r.HumanDraft(task.No, who.actor)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		replaced = len(row.Data)
+		return err
+	})
+	if err != nil || bytes <= replaced {
+		return err
+	}
+	return room.take(ctx, amount{bytes: int64(bytes - replaced)})
 }
 
 // readDraft reads the fields of a draft. Codes: invalid_body, unknown_field.

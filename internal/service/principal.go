@@ -60,6 +60,7 @@ type Principal struct {
 
 	link     chargehand.TaskLinkID // of KindLink
 	files    []chargehand.FileID   // of KindLink: the only files that it reads
+	charged  storageOwner          // of KindLink: whose room it takes
 	digest   [sha256.Size]byte     // of the key; zero: a session
 	networks []netip.Prefix        // that the key may be used from; none: any
 	rights   []right               // of a person, not narrowed; nil: Scopes over Workflows are the only right

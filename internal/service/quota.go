@@ -14,7 +14,7 @@ import (
 // Quotas bound what is stored, and the events of a key. Zero fields stand for the defaults, negative ones for no
 // limit.
 type Quotas struct {
-	StorageBytes    int64 // files, inputs and outputs of an environment; default 100 GiB
+	StorageBytes    int64 // files, inputs and outputs of an environment, and its human tasks; default 100 GiB
 	KeyStorageBytes int64 // those of an API key or person in it; default: no limit
 	Executions      int64 // kept in an environment; default 100 million
 	Queued          int64 // executions of a workflow in an environment; default 10,000; the engine enforces it
@@ -50,8 +50,8 @@ const (
 // List is the quotas as GET /limits tells them.
 func (q Quotas) List() []Limit {
 	return []Limit{
-		{Name: quotaStorage, Value: max(0, q.StorageBytes), Description: "Files, inputs and outputs of an environment; 0 means no limit, as for all quotas.", Setting: "quota-storage"},
-		{Name: quotaKeyStorage, Value: max(0, q.KeyStorageBytes), Description: "What an API key or person has uploaded, and inputs, outputs and files of executions that it has started.", Setting: "quota-key-storage"},
+		{Name: quotaStorage, Value: max(0, q.StorageBytes), Description: "Files, inputs, outputs and human tasks of an environment; 0 means no limit, as for all quotas.", Setting: "quota-storage"},
+		{Name: quotaKeyStorage, Value: max(0, q.KeyStorageBytes), Description: "What an API key or person has uploaded, its drafts and comments on human tasks, and inputs, outputs, files and human tasks of executions that it has started.", Setting: "quota-key-storage"},
 		{Name: quotaExecutions, Value: max(0, q.Executions), Description: "Executions that are kept in an environment, ended or not.", Setting: "quota-executions"},
 		{Name: quotaQueued, Value: max(0, q.Queued), Description: "Queued executions of a workflow in one environment; items of batches do not count.", Setting: "quota-queued"},
 		{Name: quotaEvents, Value: max(0, q.Events), Description: "Events that are kept in an environment.", Setting: "quota-events"},
@@ -238,6 +238,23 @@ func (t *tally) resolve(n amount, committed bool) {
 	}
 }
 
+// storageOwner is whose quota of storage something counts for.
+type storageOwner struct {
+	actor    int64 // as Execution.StartedBy; 0: that of none
+	kind, id string
+}
+
+// storageOwner is the principal, but for the holder of a link.
+func (p *Principal) storageOwner() storageOwner {
+	switch {
+	case p.Kind == KindLink:
+		return p.charged
+	case p.PersonNo != 0:
+		return storageOwner{p.actor(), actorUser, p.User.String()}
+	}
+	return storageOwner{p.actor(), actorKey, p.Key.String()}
+}
+
 // admission is what a request was admitted to store. It must end.
 type admission struct {
 	service *Service
@@ -258,7 +275,7 @@ func (a *admission) tallies(n amount) (env, actor, account *tally) {
 	}
 	o := store.UsageOwner{Account: a.p.AccountNo, Environment: a.p.Environment}
 	env = k.of(o)
-	if o.Actor = a.p.actor(); o.Actor != 0 && k.limits.KeyStorageBytes >= 0 {
+	if o.Actor = a.p.storageOwner().actor; o.Actor != 0 && k.limits.KeyStorageBytes >= 0 {
 		actor = k.of(o)
 	}
 	return env, actor, account
@@ -309,10 +326,8 @@ func (s *Service) quotaExceeded(p *Principal, o store.UsageOwner, q *quotaLimit,
 	if o.Environment == 0 {
 		quota.OwnerKind, quota.OwnerID = "account", p.Account.String()
 	} else if o.Actor != 0 {
-		quota.OwnerKind, quota.OwnerID = "key", p.Key.String()
-		if p.PersonNo != 0 {
-			quota.OwnerKind, quota.OwnerID = "user", p.User.String()
-		}
+		owner := p.storageOwner()
+		quota.OwnerKind, quota.OwnerID = owner.kind, owner.id
 	}
 	return &chargehand.Error{
 		Code: chargehand.CodeQuotaExceeded, Quota: quota,

@@ -24,14 +24,19 @@ var filesPathBytes = []byte(filesPath)
 // mayRefer tells whether JSON text can hold a reference at all.
 func mayRefer(data []byte) bool { return bytes.Contains(data, filesPathBytes) }
 
+// referenceID is the file that a value refers to.
+func referenceID(v value.Value) (id chargehand.FileID, ok bool) {
+	object, _ := v.(map[string]any)
+	uri, _ := object["uri"].(string)
+	return chargehand.ParseFileURI(uri)
+}
+
 // eachReference calls visit with the id of everything that looks like a reference.
 func eachReference(v value.Value, visit func(chargehand.FileID)) {
 	switch v := v.(type) {
 	case map[string]any:
-		if uri, ok := v["uri"].(string); ok {
-			if id, ok := chargehand.ParseFileURI(uri); ok {
-				visit(id)
-			}
+		if id, ok := referenceID(v); ok {
+			visit(id)
 		}
 		for _, child := range v {
 			eachReference(child, visit)
@@ -52,10 +57,8 @@ func withBase(v value.Value, base string, known map[chargehand.FileID]int64) val
 		for key, child := range v {
 			changed[key] = withBase(child, base, known)
 		}
-		if uri, ok := v["uri"].(string); ok {
-			if id, ok := chargehand.ParseFileURI(uri); ok && known[id] != 0 {
-				changed["uri"] = base + filesPath + id.String()
-			}
+		if id, ok := referenceID(v); ok && known[id] != 0 {
+			changed["uri"] = base + filesPath + id.String()
 		}
 		return changed
 	case []any:
@@ -141,10 +144,8 @@ func (s *Service) mayRead(r *store.Reader, p *Principal, id chargehand.FileID) (
 func eachReferenceAt(v value.Value, path []string, visit func(id chargehand.FileID, at []string)) {
 	switch v := v.(type) {
 	case map[string]any:
-		if uri, ok := v["uri"].(string); ok {
-			if id, ok := chargehand.ParseFileURI(uri); ok {
-				visit(id, path)
-			}
+		if id, ok := referenceID(v); ok {
+			visit(id, path)
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			eachReferenceAt(v[name], append(path, name), visit)

@@ -188,8 +188,8 @@ func (s *Service) ListSessions(ctx context.Context, p *Principal, limit int, aft
 }
 
 // RevokeSession ends a session of the principal's person. With another than the own one, it may be a stolen one: the
-// requests of programs that have no keys yet end too, whichever session has allowed them. Codes: insufficient_scope,
-// session_not_found.
+// links to human tasks that it has made end too, and the requests of programs that have no keys yet, whichever session
+// has allowed them. Codes: insufficient_scope, session_not_found.
 func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand.SessionID) error {
 	if err := needsSession(p); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand
 	err := s.update(ctx, func(tx *store.Tx) error {
 		err := tx.RevokeSession(p.PersonNo, id, s.nowMs())
 		if err == nil && id != p.Session {
-			err = tx.DeleteTicketsOf(p.PersonNo, store.TicketDevice)
+			err = errors.Join(tx.RevokeLinksOf(p.PersonNo, id, s.nowMs()), tx.DeleteTicketsOf(p.PersonNo, store.TicketDevice))
 		}
 		return err
 	})
@@ -208,8 +208,8 @@ func (s *Service) RevokeSession(ctx context.Context, p *Principal, id chargehand
 	return err
 }
 
-// RevokeOtherSessions ends all sessions of the principal's person but the one that asks, and requests of programs as
-// RevokeSession does. Codes: insufficient_scope.
+// RevokeOtherSessions ends all sessions of the principal's person but the one that asks, and links and requests of
+// programs as RevokeSession does, also those of sessions that have ended before. Codes: insufficient_scope.
 func (s *Service) RevokeOtherSessions(ctx context.Context, p *Principal) error {
 	if err := needsSession(p); err != nil {
 		return err

@@ -106,8 +106,14 @@ func (s *Service) linkTask(ctx context.Context, p *Principal, q *LinkHumanTask, 
 	made.ExpiresMs = made.CreatedMs + life.Milliseconds()
 	text, hash := token.New()
 	made.Hash = hash[:]
+	if p.KeyNo != 0 && !p.ExpiresAt.IsZero() { // the secret that a key had before makes nothing that lasts longer
+		made.ExpiresMs = min(made.ExpiresMs, p.ExpiresAt.UnixMilli())
+	}
 	err = s.updateTask(ctx, p, q.Task, ScopeTasksRespond, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
 		link := made
+		if err := s.madeBy(tx, p, &link); err != nil {
+			return err
+		}
 		if err := s.mayLink(tx, p, row, who, &link); err != nil {
 			return err
 		}
@@ -133,20 +139,6 @@ func (s *Service) linkTask(ctx context.Context, p *Principal, q *LinkHumanTask, 
 	return l, err
 }
 
-// email reads an e-mail address.
-func (f *fields) email(name string) (shown, key string) {
-	before := len(f.wrong)
-	text := f.text(name, maxBodyText)
-	if len(f.wrong) > before {
-		return "", ""
-	}
-	shown, key, complaint := person.Email(text)
-	if complaint != "" {
-		f.fail(name, "wrong_value", "The field \""+name+"\" "+complaint)
-	}
-	return shown, key
-}
-
 // mayLink tells whether a principal may make a link, of which it sets the task, the person and the maker.
 // Codes: not_assigned, excluded, invalid_body.
 func (s *Service) mayLink(tx *store.Tx, p *Principal, row *store.HumanTask, who *responder, l *store.TaskLink) error {
@@ -164,26 +156,40 @@ func (s *Service) mayLink(tx *store.Tx, p *Principal, row *store.HumanTask, who 
 			Detail: "The task is not for all people, so the field \"email\" must say whom the link is for."})
 	}
 	l.Task, l.Maker, l.MakerID, l.MakerName = row.No, who.actor, who.id, who.name
-	known, err := tx.PersonByEmail(l.EmailKey)
-	switch {
-	case l.EmailKey == "" || errors.Is(err, store.ErrNotFound):
-	case err != nil:
-		return err
-	default:
-		if _, err = tx.MemberByNo(row.Account, known.No); err == nil {
-			l.Person = known.No
+	if l.EmailKey != "" {
+		m, err := memberByEmail(&tx.Reader, row.Account, l.EmailKey)
+		if err == nil {
+			l.Person = m.Person.No
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
-	addressee, ended, err := s.addressee(&tx.Reader, row.Account, l)
+	addressee, ended, err := s.addressee(&tx.Reader, row, l)
 	switch {
 	case err != nil:
 		return err
 	case ended:
-		return chargehand.NewError(chargehand.CodeNotAssigned, "The user "+l.Email+" is disabled or was removed, and cannot answer.")
+		return chargehand.NewError(chargehand.CodeNotAssigned, "The person "+l.Email+" may not answer in this account.")
 	}
 	return addressee.mayAct(row)
+}
+
+// madeBy notes by which session or API key a principal makes a link: it ends with that. A session that was revoked
+// makes none any more, although a node may know it for a second yet, and is not revoked meanwhile. Codes:
+// invalid_credentials.
+func (s *Service) madeBy(tx *store.Tx, p *Principal, l *store.TaskLink) error {
+	if l.MakerKey = p.KeyNo; p.SessionNo == 0 {
+		return nil
+	}
+	row, err := tx.SessionForUpdate(p.SessionNo)
+	if err != nil {
+		return notFoundIs(err, noSession)
+	}
+	if row.ID != p.Session || row.RevokedMs != 0 || row.Account != p.AccountNo {
+		return noSession()
+	}
+	l.MakerSession = row.ID
+	return nil
 }
 
 // isRestricted reports whether only some may answer a task of those who may answer tasks at all.
@@ -206,38 +212,30 @@ func (s *Service) assignedOrManages(r *store.Reader, p *Principal, row *store.Hu
 	return nil
 }
 
-// addressee is the responder of a link: the person that it was made for, behind whom its maker is. ended: the person
-// was a user and is one no more, or is disabled; or that is so of the maker, which knows the address, or the API key
-// that has made the link was revoked or has expired.
-func (s *Service) addressee(r *store.Reader, account int64, l *store.TaskLink) (who responder, ended bool, err error) {
-	who = responder{id: l.ID.String(), name: l.Name, via: human.Via{Kind: human.ViaLink, ID: l.ID.String(), MadeBy: l.MakerID}}
+// addressee is the responder of a link to a task: the person that it was made for, behind whom its maker is, and those
+// who have reassigned the task. It needs no scope of its own, as people do not who have no account. ended: the person
+// was a user and is one no more, or is disabled; or that is so of the maker, which knows the address, or the API key by
+// which the link was made was revoked or has expired.
+func (s *Service) addressee(r *store.Reader, task *store.HumanTask, l *store.TaskLink) (who responder, ended bool, err error) {
+	account := task.Account
+	who = responder{id: l.ID.String(), name: l.Name, via: human.Via{
+		Kind: human.ViaLink, ID: l.ID.String(), MadeBy: l.MakerID, Behind: task.Reassigners,
+	}}
 	if who.behind, ended, err = behindLink(r, account, l, s.nowMs()); err != nil || ended || l.EmailKey == "" {
 		return who, ended, err
 	}
-	who.person, who.id, who.email = true, l.EmailKey, l.EmailKey
-	row, err := r.PersonByEmail(l.EmailKey)
-	if l.Person != 0 {
-		row, err = r.PersonByNo(l.Person)
+	ended, err = who.setAddress(r, account, l.EmailKey, l.Person)
+	return who, ended, err
+}
+
+// memberByEmail finds the member of an account that has an e-mail address in the form that is compared. Errors:
+// store.ErrNotFound.
+func memberByEmail(r *store.Reader, account int64, compared string) (store.Member, error) {
+	known, err := r.PersonByEmail(compared)
+	if err != nil {
+		return store.Member{}, err
 	}
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return who, l.Person != 0, nil
-	case err != nil:
-		return who, false, err
-	}
-	who.id, who.email = row.ID.String(), row.EmailKey
-	m, err := r.MemberByNo(account, row.No)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return who, l.Person != 0 || row.DisabledMs != 0, nil
-	case err != nil:
-		return who, false, err
-	case m.Status == store.Disabled || row.DisabledMs != 0:
-		return who, true, nil
-	case m.Status == store.Invited: // in no group yet
-		return who, false, nil
-	}
-	return who, false, who.setPerson(r, account, &row)
+	return r.MemberByNo(account, known.No)
 }
 
 // behindLink are the persons and API keys that may hold a link beside its addressee: its maker, and those behind that.
@@ -245,6 +243,16 @@ func (s *Service) addressee(r *store.Reader, account int64, l *store.TaskLink) (
 func behindLink(
 	r *store.Reader, account int64, l *store.TaskLink, nowMs int64,
 ) (behind []string, ended bool, err error) {
+	var key store.Key
+	if l.MakerKey != 0 {
+		key, err = r.KeyByNo(l.MakerKey) // never deleted
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, false, err
+		}
+		if key.RevokedMs != 0 || key.ExpiresMs != 0 && nowMs >= key.ExpiresMs {
+			return nil, true, nil
+		}
+	}
 	switch {
 	case l.Maker == 0:
 		return nil, false, nil
@@ -254,13 +262,6 @@ func behindLink(
 			return nil, true, nil
 		}
 		return []string{l.MakerID, m.Person.EmailKey}, err == nil && !m.Counts(), err
-	}
-	key, err := r.KeyByNo(l.Maker) // never deleted
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, false, err
-	}
-	if key.RevokedMs != 0 || key.ExpiresMs != 0 && nowMs >= key.ExpiresMs {
-		return nil, true, nil
 	}
 	behind, err = makers(r, key)
 	var refused *chargehand.Error
@@ -316,16 +317,16 @@ func (s *Service) MailedTaskLink(tx *store.Tx, task *store.HumanTask, base, to, 
 		ID: newID[chargehand.TaskLinkID](now), Task: task.No, Hash: hash[:], Name: strings.TrimSpace(name), Email: shown, EmailKey: key,
 		CreatedMs: now, ExpiresMs: now + TaskLinkLife.Milliseconds(),
 	}
-	known, err := tx.PersonByEmail(key)
-	if err == nil {
-		if _, err = tx.MemberByNo(task.Account, known.No); err == nil {
-			l.Person, l.Name = known.No, known.Name
+	m, err := memberByEmail(&tx.Reader, task.Account, key)
+	switch {
+	case err == nil:
+		if l.Person = m.Person.No; m.Counts() {
+			l.Name = m.Person.Name
 		}
-	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	case !errors.Is(err, store.ErrNotFound):
 		return "", err
 	}
-	who, ended, err := s.addressee(&tx.Reader, task.Account, &l)
+	who, ended, err := s.addressee(&tx.Reader, task, &l)
 	if err != nil || ended {
 		return "", err
 	}
@@ -335,5 +336,5 @@ func (s *Service) MailedTaskLink(tx *store.Tx, task *store.HumanTask, base, to, 
 	if err := tx.InsertTaskLink(&l); err != nil {
 		return "", err
 	}
-	return base + TaskLinkPath + text, tx.KeepMailedLinks(task.No, key, maxMailedLinks)
+	return base + TaskLinkPath + text, tx.KeepMailedLinks(task.No, key, maxMailedLinks, now)
 }

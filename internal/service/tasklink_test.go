@@ -1,8 +1,6 @@
 package service
 
 import (
-	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -148,285 +146,6 @@ func TestAnswerByALink(t *testing.T) {
 	})
 }
 
-// A link ends with its time, its task, its addressee and by revocation; the state says which.
-func TestLinksEnd(t *testing.T) {
-	onBoth(t, func(t *testing.T, fx *humanFixture) {
-		ada, bob := fx.as("ada", "operator"), fx.member("bob", store.Grant{Role: "participant"})
-		g := store.Group{ID: newID[chargehand.GroupID](fx.nowMs()), Account: fx.account.No, Name: "Finance", NameKey: "finance", CreatedMs: fx.nowMs()}
-		change := func(fn func(tx *store.Tx) error) {
-			t.Helper()
-			if err := fx.rows.Update(t.Context(), fn); err != nil {
-				t.Fatal(err)
-			}
-		}
-		change(func(tx *store.Tx) error {
-			g.No = 0
-			return errors.Join(tx.InsertGroup(&g), tx.JoinGroup(&g, bob.Person.No))
-		})
-		id := fx.open(map[string]any{"assignees": people(nil, []any{"finance"}, nil)})
-		asBob := fx.linked(ada, id, email("bob@example.org"))
-		revoked, secret, err := fx.link(ada, id, email("bob@example.org"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := fx.RevokeTaskLink(t.Context(), ada, id, revoked.ID); err != nil {
-				t.Fatal(err)
-			}
-		}
-		wantCode(t, fx.RevokeTaskLink(t.Context(), ada, id, newID[chargehand.TaskLinkID](1)), chargehand.CodeTaskLinkNotFound)
-		if fx.state(secret) != LinkRevoked || fx.state(asBob) != LinkOpen {
-			t.Errorf("a link was revoked: states %d, %d", fx.state(secret), fx.state(asBob))
-		}
-		wantCode(t, fx.answerBy(secret), chargehand.CodeStateConflict)
-
-		// Out of the group, and in again; disabled; removed from the account.
-		change(func(tx *store.Tx) error { return tx.LeaveGroup(g.No, bob.Person.No) })
-		if fx.state(asBob) != LinkRefused {
-			t.Errorf("outside of the group: state %d", fx.state(asBob))
-		}
-		wantCode(t, fx.answerBy(asBob), chargehand.CodeStateConflict)
-		change(func(tx *store.Tx) error { return tx.JoinGroup(&g, bob.Person.No) })
-		free := fx.open(map[string]any{})
-		freely, outside := fx.linked(ada, free, email("bob@example.org")), fx.linked(ada, free, email("out@example.org"))
-		change(func(tx *store.Tx) error { return tx.SetMemberStatus(bob.No, store.Active, store.Disabled) })
-		if fx.state(asBob) != LinkRefused || fx.state(freely) != LinkRefused || fx.state(outside) != LinkOpen {
-			t.Errorf("disabled: states %d, %d", fx.state(asBob), fx.state(freely))
-		}
-		_, _, err = fx.link(ada, free, email("bob@example.org"))
-		wantCode(t, err, chargehand.CodeNotAssigned)
-		wantCode(t, fx.answerBy(freely), chargehand.CodeStateConflict)
-		change(func(tx *store.Tx) error { return tx.DeleteMember(fx.account.No, bob.Person.No) })
-		if fx.state(freely) != LinkRefused {
-			t.Errorf("removed: state %d", fx.state(freely))
-		}
-
-		// The task goes to others, is taken, is over; the time is over.
-		if _, err := fx.ReassignHumanTask(t.Context(), ada, free, map[string]any{"users": []any{"ada@example.org"}}); err != nil {
-			t.Fatal(err)
-		}
-		if fx.state(outside) != LinkRefused {
-			t.Errorf("reassigned: state %d", fx.state(outside))
-		}
-		if _, err := fx.ReassignHumanTask(t.Context(), ada, free, map[string]any{"users": []any{}}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fx.ClaimHumanTask(t.Context(), ada, free, nil); err != nil {
-			t.Fatal(err)
-		}
-		if fx.state(outside) != LinkTaken {
-			t.Errorf("taken: state %d", fx.state(outside))
-		}
-		wantCode(t, fx.answerBy(outside), chargehand.CodeClaimedByOther)
-		change(func(tx *store.Tx) error {
-			row, err := tx.HumanTaskByID(fx.account.No, chargehand.Live, free)
-			if err == nil {
-				_, err = tx.WithdrawTask(row.Execution, row.Command, 1, fx.nowMs())
-			}
-			return err
-		})
-		if fx.state(outside) != LinkWithdrawn {
-			t.Errorf("withdrawn: state %d", fx.state(outside))
-		}
-		wantCode(t, fx.answerBy(outside), chargehand.CodeTaskWithdrawn)
-		last := fx.open(map[string]any{})
-		short, long := fx.linked(ada, last, map[string]any{"expires_in": "90m"}), fx.linked(ada, last, map[string]any{})
-		fx.pass(90 * time.Minute)
-		if fx.state(short) != LinkExpired || fx.state(long) != LinkOpen {
-			t.Errorf("after its time: states %d, %d", fx.state(short), fx.state(long))
-		}
-		wantCode(t, fx.answerBy(short), chargehand.CodeStateConflict)
-		fx.pass(30 * 24 * time.Hour)
-		if fx.state(long) != LinkExpired {
-			t.Errorf("after 30 days: state %d", fx.state(long))
-		}
-	})
-}
-
-// The maker of a link knows its address, so a link ends too when its maker may not act any more.
-func TestLinksEndWithTheirMaker(t *testing.T) {
-	onBoth(t, func(t *testing.T, fx *humanFixture) {
-		ada := fx.member("ada", store.Grant{Role: "operator"})
-		as := fx.session(fx.signIn(ada), chargehand.Live)
-		bot := fx.key("bot", "")
-		id := fx.open(map[string]any{"assignees": people([]any{"eve@example.org"}, nil, nil)})
-		byAda, byBot := fx.linked(as, id, email("eve@example.org")), fx.linked(bot, id, email("eve@example.org"))
-		change := func(fn func(tx *store.Tx) error) {
-			t.Helper()
-			if err := fx.rows.Update(t.Context(), fn); err != nil {
-				t.Fatal(err)
-			}
-		}
-		change(func(tx *store.Tx) error { return tx.SetMemberStatus(ada.No, store.Active, store.Disabled) })
-		if fx.state(byAda) != LinkRefused || fx.state(byBot) != LinkOpen {
-			t.Errorf("a maker was disabled: states %d, %d", fx.state(byAda), fx.state(byBot))
-		}
-		wantCode(t, fx.answerBy(byAda), chargehand.CodeStateConflict)
-		change(func(tx *store.Tx) error { return tx.SetMemberStatus(ada.No, store.Disabled, store.Active) })
-		if fx.state(byAda) != LinkOpen {
-			t.Errorf("the maker is active again: state %d", fx.state(byAda))
-		}
-		change(func(tx *store.Tx) error { return tx.DeleteMember(fx.account.No, ada.Person.No) })
-		wantCode(t, fx.answerBy(byAda), chargehand.CodeStateConflict)
-		change(func(tx *store.Tx) error { return tx.RevokeKey(bot.KeyNo, fx.nowMs()) })
-		if fx.state(byBot) != LinkRefused {
-			t.Errorf("the key that made it was revoked: state %d", fx.state(byBot))
-		}
-		wantCode(t, fx.answerBy(byBot), chargehand.CodeStateConflict)
-		brief := fx.endingKey("brief", "", fx.nowMs()+time.Hour.Milliseconds())
-		byBrief := fx.linked(brief, id, email("eve@example.org"))
-		fx.pass(time.Hour - time.Millisecond)
-		if fx.state(byBrief) != LinkOpen {
-			t.Errorf("the key that made it has not ended yet: state %d", fx.state(byBrief))
-		}
-		fx.pass(time.Millisecond)
-		if fx.state(byBrief) != LinkRefused {
-			t.Errorf("the key that made it has expired: state %d", fx.state(byBrief))
-		}
-		wantCode(t, fx.answerBy(byBrief), chargehand.CodeStateConflict)
-	})
-}
-
-// A key behind which are too many to know them answers nothing, and keeps no other from reading and answering.
-func TestTooManyMakers(t *testing.T) {
-	fx := newHumanFixture(t)
-	var bot *Principal
-	creator := ""
-	for range maxMakers + 2 {
-		bot = fx.key("bot", creator)
-		creator = bot.Key.String()
-	}
-	id := fx.open(map[string]any{"assignees": people([]any{"eve@example.org"}, nil, []any{creator})})
-	ada := fx.as("ada", "operator")
-	if shown, err := fx.GetHumanTask(t.Context(), ada, id); err != nil || shown.Refused != chargehand.CodeNotAssigned {
-		t.Errorf("%+v, %v", shown, err)
-	}
-	if list, err := fx.ListHumanTasks(t.Context(), ada, ListHumanTasks{Limit: 10}); err != nil || len(list.Data) != 1 {
-		t.Errorf("%+v, %v", list, err)
-	}
-	free := fx.open(map[string]any{})
-	wantCode(t, fx.answer(bot, free, map[string]any{}), chargehand.CodeNotAssigned)
-	err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
-		row, err := tx.HumanTaskByID(fx.account.No, chargehand.Live, id)
-		if err != nil {
-			return err
-		}
-		address, err := fx.MailedTaskLink(tx, &row, "https://example.com", "eve@example.org", "")
-		if address != "" {
-			t.Errorf("a link to %s", address)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// key is an API key that stands for no person, made by another or by the command line.
-func (fx *humanFixture) key(name, creator string) *Principal {
-	fx.t.Helper()
-	return fx.endingKey(name, creator, 0)
-}
-
-func (fx *humanFixture) endingKey(name, creator string, expiresMs int64) *Principal {
-	fx.t.Helper()
-	id := newID[chargehand.KeyID](fx.nowMs())
-	row := store.Key{
-		ID: id, Account: fx.account.No, Environment: chargehand.Live, Name: name, Scopes: "tasks:respond",
-		Hash: append([]byte(strings.Repeat("h", 16)), id[:]...), Creator: creator, ExpiresMs: expiresMs,
-	}
-	if err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error { row.No = 0; return tx.InsertKey(&row) }); err != nil {
-		fx.t.Fatal(err)
-	}
-	p := *fx.p
-	p.Key, p.KeyNo, p.Name = row.ID, row.No, name
-	return &p
-}
-
-// Four eyes are those of two persons: a link for oneself, for another address of one's own, a second key or a bot do
-// not get round that, whether the link is made for the second answer or for the first.
-func TestLinksAndFourEyes(t *testing.T) {
-	onBoth(t, func(t *testing.T, fx *humanFixture) {
-		ada, bob := fx.as("ada", "operator"), fx.as("bob", "operator")
-		personal := *ada // a personal key of ada
-		personal.Session, personal.SessionNo, personal.Key, personal.KeyNo = chargehand.SessionID{}, 0, newID[chargehand.KeyID](fx.nowMs()), 77
-		bot := *fx.key("bot of ada", ada.User.String())
-		weak := bot
-		weak.Scopes = ScopeTasksRead | ScopeTasksRespond | ScopeExecutionsRead
-		asAda, asBob, free := "ada@example.org", "bob@example.org", map[string]any{}
-		excludesAda := map[string]any{"assignees": people(nil, nil, []any{asAda})}
-		excludesKey := map[string]any{"assignees": people(nil, nil, []any{bot.Key.String()})}
-		ofBob := map[string]any{"assignees": people([]any{asBob}, nil, nil)}
-		for name, c := range map[string]struct {
-			who     *Principal
-			request map[string]any
-			body    map[string]any
-			want    chargehand.Code // empty: may
-		}{
-			"for all, without an address":                 {ada, free, map[string]any{}, ""},
-			"for all, by a bot":                           {&weak, free, map[string]any{}, ""},
-			"to an assignee, by one who manages":          {ada, ofBob, email("BOB@example.org"), ""},
-			"to an assignee, by the assignee":             {bob, ofBob, email(asBob), ""},
-			"to an assignee, by a bot":                    {&weak, ofBob, email(asBob), chargehand.CodeNotAssigned},
-			"to an assignee, by a bot that manages":       {&bot, ofBob, email(asBob), ""},
-			"to another":                                  {bob, ofBob, email("eve@example.org"), chargehand.CodeNotAssigned},
-			"to an assignee, without an address":          {bob, ofBob, map[string]any{}, chargehand.CodeInvalidBody},
-			"with exclusions, without an address":         {bob, excludesAda, map[string]any{}, chargehand.CodeInvalidBody},
-			"with exclusions, to an outsider":             {bob, excludesAda, email("eve@example.org"), ""},
-			"with exclusions, by a bot":                   {&weak, excludesAda, email("eve@example.org"), chargehand.CodeExcluded},
-			"by one who is excluded":                      {ada, excludesAda, email("eve@example.org"), chargehand.CodeExcluded},
-			"by one who is excluded, with a personal key": {&personal, excludesAda, email("eve@example.org"), chargehand.CodeExcluded},
-			"by a bot of one who is excluded":             {&bot, excludesAda, email("eve@example.org"), chargehand.CodeExcluded},
-			"to one who is excluded":                      {bob, excludesAda, email("Ada@Example.org"), chargehand.CodeExcluded},
-			"by the maker of a bot that is excluded":      {ada, excludesKey, email("eve@example.org"), chargehand.CodeExcluded},
-			"to the maker of a bot that is excluded":      {bob, excludesKey, email(asAda), chargehand.CodeExcluded},
-		} {
-			_, _, err := fx.link(c.who, fx.open(c.request), c.body)
-			if c.want == "" && err != nil {
-				t.Errorf("%s: %v", name, err)
-			} else if c.want != "" {
-				wantRefusal(t, name, err, c.want)
-			}
-		}
-
-		// The first answer comes by a link that ada has made in some way: ada is excluded from the second one.
-		for name, maker := range map[string]*Principal{"session": ada, "personal key": &personal, "bot": &bot} {
-			first := fx.open(map[string]any{})
-			if err := fx.answerBy(fx.linked(maker, first, email("other-name-of-ada@example.com"))); err != nil {
-				t.Fatal(err)
-			}
-			second := fx.open(map[string]any{"assignees": people(nil, nil, []any{fx.by(first)})})
-			wantRefusal(t, name, fx.answer(ada, second, map[string]any{}), chargehand.CodeExcluded)
-			wantRefusal(t, name, fx.answer(&personal, second, map[string]any{}), chargehand.CodeExcluded)
-			_, _, err := fx.link(ada, second, email("third-name@example.com"))
-			wantRefusal(t, name, err, chargehand.CodeExcluded)
-			_, _, err = fx.link(bob, second, email("Other-Name-of-Ada@example.com"))
-			wantRefusal(t, name, err, chargehand.CodeExcluded)
-			_, err = fx.ReassignHumanTask(t.Context(), ada, second, map[string]any{"users": []any{"third-name@example.com"}})
-			wantRefusal(t, name, err, chargehand.CodeExcluded)
-			if err := fx.answer(bob, second, map[string]any{}); err != nil {
-				t.Errorf("%s: bob may answer: %v", name, err)
-			}
-		}
-
-		// A bot has answered in its own name: the one who has made it does not answer again.
-		first := fx.open(map[string]any{})
-		if err := fx.answer(&bot, first, map[string]any{}); err != nil {
-			t.Fatal(err)
-		}
-		second := fx.open(map[string]any{"assignees": people(nil, nil, []any{fx.by(first)})})
-		wantCode(t, fx.answer(ada, second, map[string]any{}), chargehand.CodeExcluded)
-		for p, want := range map[*Principal]chargehand.Code{ada: chargehand.CodeExcluded, bob: ""} {
-			if shown, err := fx.GetHumanTask(t.Context(), p, second); err != nil || shown.Refused != want {
-				t.Errorf("read as refused for %q, want %q (%v)", shown.Refused, want, err)
-			}
-		}
-		if err := fx.answer(bob, second, map[string]any{}); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestBoundsOfLinks(t *testing.T) {
 	fx := newHumanFixture(t)
 	id := fx.open(map[string]any{})
@@ -461,26 +180,29 @@ func TestBoundsOfLinks(t *testing.T) {
 	wantCode(t, err, chargehand.CodeHumanTaskNotFound)
 }
 
+// mailed is the secret of the link in a mail to a person about a task; empty: the mail has none.
+func (fx *humanFixture) mailed(id chargehand.HumanTaskID, to, name string) (secret string) {
+	fx.t.Helper()
+	err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error {
+		row, err := tx.HumanTaskByID(fx.account.No, chargehand.Live, id)
+		if err != nil {
+			return err
+		}
+		secret, err = fx.MailedTaskLink(tx, &row, "https://example.com", to, name)
+		return err
+	})
+	if err != nil {
+		fx.t.Fatal(err)
+	}
+	return strings.TrimPrefix(secret, "https://example.com/t/")
+}
+
 // The server mails links to those who may answer only, and an older one of an address counts no more.
 func TestMailedLinks(t *testing.T) {
 	onBoth(t, func(t *testing.T, fx *humanFixture) {
 		bob := fx.as("bob", "participant")
 		id := fx.open(map[string]any{"assignees": people([]any{"bob@example.org", "eve@example.org", "ada@example.org"}, nil, []any{"ada@example.org"})})
-		mailed := func(to, name string) (secret string) {
-			t.Helper()
-			err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
-				row, err := tx.HumanTaskByID(fx.account.No, chargehand.Live, id)
-				if err != nil {
-					return err
-				}
-				secret, err = fx.MailedTaskLink(tx, &row, "https://example.com", to, name)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strings.TrimPrefix(secret, "https://example.com/t/")
-		}
+		mailed := func(to, name string) string { t.Helper(); return fx.mailed(id, to, name) }
 		for _, to := range []string{"ada@example.org", "other@example.org", "no address", ""} {
 			if mailed(to, "") != "" {
 				t.Errorf("%q gets a link", to)
@@ -491,8 +213,13 @@ func TestMailedLinks(t *testing.T) {
 			secrets = append(secrets, mailed("Bob@example.org", "Robert"))
 		}
 		eve := mailed("eve@example.org", "")
-		_, err := fx.LinkedTask(t.Context(), secrets[0], view)
-		wantCode(t, err, chargehand.CodeTaskLinkNotFound)
+		if fx.state(secrets[0]) != LinkReplaced {
+			t.Errorf("the oldest of four mailed links is in state %d", fx.state(secrets[0]))
+		}
+		wantCode(t, fx.answerBy(secrets[0]), chargehand.CodeStateConflict)
+		if shown, err := fx.GetHumanTask(t.Context(), fx.p, id); err != nil || len(shown.Full.Links) != 4 {
+			t.Errorf("%d links are listed, %v", len(shown.Full.Links), err)
+		}
 		for _, secret := range append(secrets[1:], eve) {
 			if fx.state(secret) != LinkOpen {
 				t.Errorf("a mailed link is in state %d", fx.state(secret))
@@ -507,187 +234,6 @@ func TestMailedLinks(t *testing.T) {
 		}
 		if mailed("bob@example.org", "") != "" {
 			t.Error("a link to a task that has ended")
-		}
-	})
-}
-
-// What is uploaded by a link is used by that link alone, and a link names no other files.
-func TestUploadsByLinks(t *testing.T) {
-	fx := newHumanFixture(t)
-	ctx := t.Context()
-	form := map[string]any{"type": "object", "properties": map[string]any{"scan": map[string]any{"type": "object", "format": "file-ref"}}}
-	id := fx.open(map[string]any{"form": form, "upload": map[string]any{"accept": []any{".pdf"}, "max": 1}})
-	one, two := fx.linked(fx.p, id, map[string]any{}), fx.linked(fx.p, id, map[string]any{})
-	upload := func(secret, name string) LinkedFile {
-		t.Helper()
-		f, err := fx.UploadByLink(ctx, secret, LinkUpload{Name: name, ContentType: "application/pdf", Content: strings.NewReader("content")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	pdf, other := upload(one, "a/b\\c.pdf"), upload(two, "d.pdf")
-	if pdf.Name != "c.pdf" || pdf.Size != 7 {
-		t.Errorf("uploaded %+v", pdf)
-	}
-	found, err := fx.LinkedFiles(ctx, one, []string{pdf.Text, pdf.Text, other.Text, pdf.Text + "x", pdf.ID.String(), "..", ""})
-	if err != nil || len(found) != 1 || found[0].ID != pdf.ID {
-		t.Errorf("found %+v, %v", found, err)
-	}
-	foreign, _, err := fx.UploadFile(ctx, fx.p, UploadFile{Name: "secret.pdf", ContentType: "application/pdf", Content: strings.NewReader("secret")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := func(secret string, q AnswerByLink) error {
-		q.Secret, q.Outcome = secret, "done"
-		if q.Data == nil {
-			q.Data = map[string]any{}
-		}
-		return fx.AnswerTaskByLink(ctx, q)
-	}
-	reference := map[string]any{"uri": chargehand.FilesPath + foreign.ID.String()}
-	for name, q := range map[string]AnswerByLink{
-		"a file of another":                {Files: []string{foreign.ID.String()}},
-		"that of another link":             {Files: []string{other.ID.String()}, Uploads: []string{other.Text}},
-		"an upload whose text is not sent": {Files: []string{pdf.ID.String()}},
-		"a reference in the data":          {Data: map[string]any{"scan": reference}},
-		"too many":                         {Files: []string{pdf.ID.String(), pdf.ID.String()}, Uploads: []string{pdf.Text}},
-	} {
-		wantRefusal(t, name, answer(one, q), chargehand.CodeAnswerInvalid)
-	}
-	text := upload(one, "notes.txt")
-	wantRefusal(t, "another kind", answer(one, AnswerByLink{Files: []string{text.ID.String()}, Uploads: []string{text.Text}}), chargehand.CodeAnswerInvalid)
-	_, err = fx.UploadByLink(ctx, one, LinkUpload{Name: "notes.txt", ContentType: "text/plain", Content: strings.NewReader("x"), ForAnswer: true})
-	wantCode(t, err, chargehand.CodeAnswerInvalid)
-	for range MaxLinkUploads - 2 {
-		upload(two, "more.pdf")
-	}
-	part, rest := io.Pipe() // one that takes long counts from its beginning
-	slow := make(chan error)
-	go func() {
-		_, err := fx.UploadByLink(ctx, two, LinkUpload{Name: "slow.pdf", Content: part})
-		slow <- err
-	}()
-	if _, err := io.WriteString(rest, "slow"); err != nil {
-		t.Fatal(err)
-	}
-	_, err = fx.UploadByLink(ctx, two, LinkUpload{Name: "more.pdf", Content: strings.NewReader("x")})
-	wantCode(t, err, chargehand.CodeStateConflict)
-	rest.Close()
-	if err := <-slow; err != nil {
-		t.Error(err)
-	}
-	// Bytes count while they are read.
-	err = fx.rows.Update(ctx, func(tx *store.Tx) error {
-		row, err := tx.HumanTaskByID(fx.account.No, chargehand.Live, id)
-		if err != nil {
-			return err
-		}
-		links, err := tx.TaskLinks(row.No, 2)
-		if err != nil {
-			return err
-		}
-		return tx.CountLinkBytes(links[0].No, MaxLinkUploadBytes-countBytes-links[0].UploadBytes, MaxLinkUploadBytes)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	endless := strings.NewReader(strings.Repeat("x", 3*countBytes))
-	_, err = fx.UploadByLink(ctx, one, LinkUpload{Name: "endless.pdf", Content: endless})
-	if wantCode(t, err, chargehand.CodeStateConflict); endless.Len() < countBytes/2 {
-		t.Errorf("only %d bytes were not read", endless.Len())
-	}
-	fx.pass(23 * time.Hour)
-	err = answer(one, AnswerByLink{Files: []string{pdf.ID.String()}, Uploads: []string{pdf.Text}, Data: map[string]any{"scan": pdf.Reference}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = fx.UploadByLink(ctx, one, LinkUpload{Name: "late.pdf", Content: strings.NewReader("late")})
-	wantCode(t, err, chargehand.CodeStateConflict)
-}
-
-// A definition can write the address of any file into a task. A link opens, and takes into the answer, only those that
-// belong to the execution.
-func TestLinksAndForeignFiles(t *testing.T) {
-	onBoth(t, func(t *testing.T, fx *humanFixture) {
-		foreign, own := fx.upload(fx.p, "foreign.txt", "secret"), fx.upload(fx.p, "own.txt", "open")
-		reference := func(f *File) map[string]any { return map[string]any{"uri": chargehand.FilesPath + f.ID.String()} }
-		uses := func(f *File) (used bool) {
-			t.Helper()
-			err := fx.rows.View(t.Context(), func(r *store.Reader) error {
-				row, err := r.FindExecution(fx.e.ID)
-				if err != nil {
-					return err
-				}
-				file, err := r.FindFile(f.ID)
-				if err != nil {
-					return err
-				}
-				used, err = r.UsesFile(file.No, row.No)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return used
-		}
-		err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
-			row, err := tx.FindExecution(fx.e.ID)
-			if err != nil {
-				return err
-			}
-			file, err := tx.FindFile(own.ID)
-			if err != nil {
-				return err
-			}
-			return tx.UseFile(file.No, row.No)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		form := map[string]any{"type": "object", "properties": map[string]any{
-			"scan": map[string]any{"type": "object", "format": "file-ref"}, "list": map[string]any{"type": "array"},
-		}}
-		both := map[string]any{"scan": reference(foreign), "list": []any{reference(own)}}
-		for name, c := range map[string]struct {
-			request  map[string]any
-			files    int // of the execution, in the files of the task
-			referred bool
-		}{
-			"show":  {map[string]any{"show": both}, 0, true},
-			"data":  {map[string]any{"data": both}, 0, true},
-			"files": {map[string]any{"files": []any{reference(foreign), reference(own)}}, 1, false},
-		} {
-			c.request["form"] = form
-			secret := fx.linked(fx.p, fx.open(c.request), map[string]any{})
-			seen, err := fx.LinkedTask(t.Context(), secret, view)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, opens := seen.Referred[foreign.ID]; opens {
-				t.Errorf("%s: the link opens a file that is not of the execution", name)
-			}
-			if _, opens := seen.Referred[own.ID]; opens != c.referred {
-				t.Errorf("%s: the link opens the file of the execution: %t, want %t", name, opens, c.referred)
-			}
-			if len(seen.Files) != c.files || c.files == 1 && seen.Files[0].ID != own.ID {
-				t.Errorf("%s: the files are %+v", name, seen.Files)
-			}
-		}
-
-		id := fx.open(map[string]any{"form": form, "data": both})
-		q := AnswerByLink{
-			Secret: fx.linked(fx.p, id, map[string]any{}), Outcome: "done",
-			Data: map[string]any{"scan": reference(foreign)},
-		}
-		wantCode(t, fx.CheckAnswerByLink(t.Context(), q), chargehand.CodeAnswerInvalid)
-		wantCode(t, fx.AnswerTaskByLink(t.Context(), q), chargehand.CodeAnswerInvalid)
-		if uses(foreign) {
-			t.Error("an answer by a link has given the execution a file that it did not have")
-		}
-		q.Data = map[string]any{"scan": reference(own)}
-		if err := fx.AnswerTaskByLink(t.Context(), q); err != nil {
-			t.Errorf("an answer with the file of the execution: %v", err)
 		}
 	})
 }

@@ -257,50 +257,10 @@ func (s *Service) inviteUser(ctx context.Context, p *Principal, r InviteUser, c 
 	return u, nil
 }
 
-// person reads the fields email and name.
-func (f *fields) person(nowMs int64) store.Person {
-	p := store.Person{ID: newID[chargehand.UserID](nowMs), CreatedMs: nowMs}
-	for _, name := range []string{"email", "name"} {
-		if !f.has(name) {
-			f.fail(name, "required", "The field \""+name+"\" is missing.")
-		}
-	}
-	before := len(f.wrong)
-	email := f.text("email", maxBodyText)
-	if len(f.wrong) == before {
-		var complaint string
-		if p.Email, p.EmailKey, complaint = person.Email(email); complaint != "" {
-			f.fail("email", "wrong_value", "The field \"email\" "+complaint)
-		}
-	}
-	p.Name, p.NameKey = f.personName("name")
-	return p
-}
-
-// maxBodyText is far more than any name or address has.
-const maxBodyText = 64 << 10
-
-// personName reads a name that people see.
-func (f *fields) personName(field string) (name, key string) {
-	before := len(f.wrong)
-	text := f.text(field, maxBodyText)
-	if !f.has(field) || len(f.wrong) > before {
-		return "", ""
-	}
-	name, complaint := person.Name(text)
-	if complaint != "" {
-		f.fail(field, "wrong_value", "The field \""+field+"\" "+complaint)
-	}
-	return name, person.Key(name)
-}
-
 // roomForUser admits one more user, unless the person is a member already. Codes: quota_exceeded.
 func (s *Service) roomForUser(ctx context.Context, p *Principal, emailKey string, room *admission) error {
 	err := s.view(ctx, func(r *store.Reader) error {
-		known, err := r.PersonByEmail(emailKey)
-		if err == nil {
-			_, err = r.MemberByNo(p.AccountNo, known.No)
-		}
+		_, err := memberByEmail(r, p.AccountNo, emailKey)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {

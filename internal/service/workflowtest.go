@@ -22,8 +22,8 @@ var testBounds = computationBounds{
 	tooMany: "The API key or person waits for the results of %d requests with tests, which is the limit. Wait for the answers.",
 }
 
-// maxTestFiles bounds the further texts of a request with tests.
-const maxTestFiles = 100
+// MaxTestFiles bounds the further texts of a request with tests.
+const MaxTestFiles = 100
 
 // RunTests runs tests (package testserve).
 type RunTests func(ctx context.Context, r *testserve.Request) (*testserve.Run, error)
@@ -67,8 +67,8 @@ func (s *Service) testRequest(body value.Value) (*testserve.Request, error) {
 	limit := int(s.limits.DefinitionBytes)
 	r := &testserve.Request{Definition: f.text("definition", limit), Tests: f.text("tests", limit), Files: map[string]string{}, Version: s.program}
 	files, sum := f.object("files"), 0
-	if len(files) > maxTestFiles {
-		f.fail("files", "too_long", fmt.Sprintf("The field \"files\" must not have more than %d entries.", maxTestFiles))
+	if len(files) > MaxTestFiles {
+		f.fail("files", "too_long", fmt.Sprintf("The field \"files\" must not have more than %d entries.", MaxTestFiles))
 		files = nil
 	}
 	for _, name := range value.SortedKeys(files) {

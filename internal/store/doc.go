@@ -35,86 +35,8 @@
 // use errors.Is. A method of Tx that returns an error has written nothing only if its
 // comment says so; the fn of an Update returns any other error, so that it is undone.
 //
-// Methods of Reader (and so of Tx), by resource:
-//
-//	installation  Meta
-//	keyring       WrappedKeys Nodes
-//	account       Accounts AccountByID AccountByNo
-//	API key       KeyByHash KeyByID ListKeys
-//	workflow      WorkflowByID WorkflowByNo WorkflowByName ListWorkflows WorkflowsOf
-//	definition    Definition
-//	revision      RevisionByNo RevisionByVersion RevisionByNumber ListRevisions AuthorOf
-//	starter       StarterByNo
-//	execution     ExecutionByID ExecutionByNo FindExecution Outcome ListExecutions
-//	              ExecutionsByState QueuedItems QueuedSingles QueuedWorkflows CountItems CountItemsAtMost CountUnfinished
-//	              CountUnfinishedAtMost Labels NextDelayedMs
-//	dispatch      CountActive CountActiveOfTest CountActiveItems Waiting WaitingAccounts ReadyBefore Queues
-//	              QueuedAtLeast WorkflowActivity Statuses ExecutionsWithIDs BatchesWithIDs CountItemsOf
-//	              ScanUnfinished CancelledBatches
-//	human task    HumanTaskByID HumanTaskOf OpenTasksOf HumanTasks CountHumanTasks HumanComments CountHumanComments
-//	              HumanDraft BulkAnswer
-//	outbox        OutboxDue StartUndelivered CountOutbox OldestOutboxMs
-//	journal       Journal Checkpoint TimelineChunks OpenTimelines
-//	log           LogEnd LogSegments LogTasks
-//	timer         Timers TimersDue TimersAfter NextTimerMs
-//	batch         BatchByID BatchByNo FindBatch ListBatches ActiveBatches BatchItems BatchLabels
-//	idempotency   FindIdempotency
-//	file          FileByID FindFile FilesOf
-//	blob          BlobsToDelete BlobKnown
-//	sealing       SealedShare
-//	secret        LastSecret CountSecrets ListSecrets SecretValues SecretVersions SecretUsers PinnedSecrets
-//	event         Stream Streams Events EventsOfTypes EventTypes LastEventBefore Cursor
-//	subscription  Subscriptions WokenSubscriptions UnreadEvents FilterKinds SubscriptionFilters
-//	              CountSubscriptions
-//	child         ChildByExecution Ancestors OpenChildren UnfinishedInTree DueChildren
-//	schedule      ScheduleOf SchedulesDue ListeningSchedules EndedSchedules Agenda Matches
-//	sink          SinkStreams
-//	audit log     ListAudit
-//	usage         Usage StoredEvents LongestQueue
-//	count         ExecutionKeys Failures CountNow OldestUnfinished OldestInState CountTimersDue
-//	rollup        RollupState RollupPart Rollups Writers
-//	operation     OperationByID OperationByNo ListOperations ActiveOperations CountActiveOperations KeptOperations
-//	              PendingItems ListOperationItems
-//
-// Methods of Tx:
-//
-//	installation  SetMeta DeleteMeta LockInstallation TakeLease
-//	keyring       InsertWrappedKey DeleteWrappedKeys PutNode DeleteNode DeleteNodes
-//	account       InsertAccount
-//	API key       InsertKey UpdateKey RotateKey RevokeKey RevokeKeysOf TouchKey KeyForUpdate
-//	workflow      InsertWorkflow UpdateWorkflow DeleteWorkflow WorkflowForUpdate
-//	definition    PutDefinition
-//	revision      InsertRevision SetRevisionDraft
-//	starter       PutStarter
-//	execution     InsertExecution InsertFinished SetStatus SetState FinishExecution StartDelayed
-//	dispatch      LockAccount NextQueued NextReady StartQueued GrantReady
-//	              ReportState ReportWaits LockExecution LockItems
-//	human task    OpenTask ClaimTask ReleaseTask ReassignTask AnswerTask WithdrawTask UseAnswer InsertHumanComment
-//	              PutHumanDraft DeleteHumanDraft InsertBulkAnswer FinishBulkAnswer DeleteBulkAnswers
-//	outbox        InsertOutboxMessage InsertOutboxMessages DeleteOutboxMessages LeaseOutbox
-//	              PostponeOutboxMessage
-//	journal       AppendJournal DropJournal PutCheckpoint DropCheckpoint
-//	log           AppendLog AppendLogs
-//	              AppendTimelineChunk PutTimelineChunk DropTimelineChunks
-//	timer         PutTimer DeleteTimer DeleteTimers
-//	batch         InsertBatch SetBatchConcurrency SetBatchCancelled CancelQueuedItems FinishItems
-//	idempotency   InsertIdempotency DeleteIdempotency
-//	file          InsertFile PublishFile KeepFile KeepFiles UseFile UsesFile DeleteHiddenFiles DeleteUploads DeleteFile
-//	payload       KeepExecutionBlob
-//	secret        PutSecret DeleteSecret UseSecrets PinSecrets
-//	event         InsertEvents DeleteEvents LockCursor TakeCursor MoveCursor
-//	subscription  InsertSubscription DeleteSubscription MatchSubscriptions WakeSubscriptions
-//	              SleepSubscription AdvanceSubscription
-//	child         InsertChild StopChild DeliverChild
-//	schedule      ActivateSchedule DeactivateSchedule MoveSchedule DeleteSchedule
-//	              ForgetCronTimes PutMatch DeleteMatch
-//	sink          RegisterSink MoveSink DeleteSinks
-//	blob          ReserveBlob StampUnusedBlobs StartBlobDeletion RemoveBlob
-//	retention     DeleteEnded
-//	audit log     InsertAudit CountAudit DeleteAudit
-//	usage         FoldUsage
-//	rollup        CloseRollup PutRollupPart DeleteRollups
-//	operation     InsertOperation SelectItems BeginOperation ResolveItem EndOperation HideOperation DeleteOperations
+// Each resource has a file, with its row and the methods of Reader that read it and of Tx that change it. A Tx has all
+// methods of Reader.
 //
 // A database is copied into one of another dialect by what both say about their tables
 // (copy.go): Table Column Value SameTables Sum NewTx, and each dialect's Tables.

@@ -19,8 +19,10 @@ type File struct {
 	Digest      []byte // blob.Digest.Bytes
 	Execution   int64  // that made it; 0: an upload, or not journaled yet
 	Uploader    int64  // number of the key that has uploaded it; below 0: of the person; 0: none
-	Owner       int64  // whose storage it counts for: that of the uploader, or of the starter of the execution; 0: of none
-	Visible     bool   // uploads at once; results when the outcome that names them is journaled
+	// Owner is whose storage it counts for: the starter of the execution, or the uploader where an upload names no other;
+	// 0: none.
+	Owner   int64
+	Visible bool // uploads at once; results when the outcome that names them is journaled
 }
 
 const selectFile = `SELECT no, id, account, environment, name, media_type, size, digest, execution, visible, uploader, owner FROM file`
@@ -38,10 +40,12 @@ func (t *Tx) InsertFile(f *File) (err error) {
 	if f.Digest == nil {
 		return errors.New("insert file: no digest")
 	}
-	f.Owner = f.Uploader
+	if f.Owner == 0 {
+		f.Owner = f.Uploader
+	}
 	f.No, err = t.insert("insert file", `INSERT INTO file (id, account, environment, name, media_type, size, digest, execution, visible, uploader, owner)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, t.hidden(f.Digest),
-		f.Execution, flagArg(f.Visible), f.Uploader)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`, f.ID[:], f.Account, int64(f.Environment), f.Name, f.MediaType, f.Size, t.hidden(f.Digest),
+		f.Execution, flagArg(f.Visible), f.Uploader, f.Owner)
 	if err != nil {
 		return err
 	}

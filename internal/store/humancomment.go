@@ -19,10 +19,15 @@ type HumanComment struct {
 	CreatedMs int64
 }
 
-// InsertHumanComment adds a comment to a task, and sets c.No.
-func (t *Tx) InsertHumanComment(c *HumanComment) (err error) {
-	c.No, err = t.insert("comment on a human task", `INSERT INTO human_comment (id, task, author, by_id, by_name, text, created_ms)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`, c.ID[:], c.Task, c.Author, c.ByID, c.ByName, t.seal(kindTaskComment, idKey(c.ID), []byte(c.Text)), c.CreatedMs)
+// InsertHumanComment adds a comment to a task, and sets c.No and c.Task. It counts for its author.
+func (t *Tx) InsertHumanComment(h *HumanTask, c *HumanComment) (err error) {
+	c.Task = h.No
+	c.No, err = t.insert("comment on a human task", `INSERT INTO human_comment (id, task, author, by_id, by_name, text, bytes, created_ms)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, c.ID[:], c.Task, c.Author, c.ByID, c.ByName, t.seal(kindTaskComment, idKey(c.ID), []byte(c.Text)),
+		int64(len(c.Text)), c.CreatedMs)
+	if err == nil {
+		t.countUsage(h.Account, h.Environment, c.Author, Usage{Bytes: int64(len(c.Text))})
+	}
 	return err
 }
 
@@ -44,17 +49,23 @@ func (r *Reader) CountHumanComments(task int64, limit int) (int64, error) {
 	return r.count("count comments", `SELECT COUNT(*) FROM (SELECT 1 FROM human_comment WHERE task = ?1 LIMIT ?2) x`, task, int64(limit))
 }
 
-// deleteTasks deletes the human tasks of an execution that is deleted, and calls keep with the digests of their blobs.
-func (t *Tx) deleteTasks(execution int64, keep func(Row) error) error {
+// deleteTasks deletes the human tasks of an execution that is deleted, of the account and environment of o, and calls
+// keep with the digests of their blobs.
+func (t *Tx) deleteTasks(execution int64, o UsageOwner, keep func(Row) error) error {
+	uncount := func(r Row) error {
+		t.countUsage(o.Account, o.Environment, r.Int(0), Usage{Bytes: -r.Int(1)})
+		return nil
+	}
 	tasks, err := t.numbers(`SELECT no FROM human_task WHERE execution = ?1`, execution)
 	if err != nil || len(tasks) == 0 {
 		return err
 	}
 	for _, task := range tasks {
-		for _, table := range []string{"human_comment", "human_link"} {
-			if err := t.c.Send("delete what belongs to a human task", `DELETE FROM `+table+` WHERE task = ?1`, task); err != nil {
-				return err
-			}
+		if err := t.c.Send("delete links", `DELETE FROM human_link WHERE task = ?1`, task); err != nil {
+			return err
+		}
+		if err := t.c.Query(`DELETE FROM human_comment WHERE task = ?1 RETURNING author, bytes`, uncount, task); err != nil {
+			return fmt.Errorf("delete comments: %w", err)
 		}
 	}
 	for _, column := range []string{"request_blob", "answer_blob"} {
@@ -65,5 +76,8 @@ func (t *Tx) deleteTasks(execution int64, keep func(Row) error) error {
 	if err := t.c.Send("delete facts", `DELETE FROM fact WHERE execution = ?1`, execution); err != nil {
 		return err
 	}
-	return t.c.Send("delete human tasks", `DELETE FROM human_task WHERE execution = ?1`, execution)
+	if err := t.c.Query(`DELETE FROM human_task WHERE execution = ?1 RETURNING owner, bytes`, uncount, execution); err != nil {
+		return fmt.Errorf("delete human tasks: %w", err)
+	}
+	return nil
 }

@@ -2,7 +2,10 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+
+	"github.com/chargehand/chargehand"
 )
 
 // HumanDraft is an answer to a human task that its author is still writing. It ends with the task.
@@ -15,13 +18,25 @@ type HumanDraft struct {
 
 func (d *HumanDraft) key() rowKey { return rowKey{d.Task, d.Author} }
 
-// PutHumanDraft replaces the draft of an author for a task. ErrConflict: the task has ended.
+// PutHumanDraft replaces the draft of an author for a task, for whom it counts. ErrConflict: the task has ended.
 func (t *Tx) PutHumanDraft(d *HumanDraft) error {
-	// The row of the task is locked, so that its end finds the draft and deletes it.
-	return t.change("put a draft", `INSERT INTO human_draft (task, author, data, updated_ms)
- SELECT no, ?2, ?3, ?4 FROM human_task WHERE no = ?1 AND ended_ms = 0`+t.c.ForUpdate()+`
- ON CONFLICT (task, author) DO UPDATE SET data = excluded.data, updated_ms = excluded.updated_ms`,
-		d.Task, d.Author, t.seal(kindTaskDraft, d.key(), d.Data), d.UpdatedMs)
+	// The row of the task is locked, so that its end finds the draft and deletes it, and one draft replaces another.
+	h := HumanTask{No: d.Task}
+	err := t.one(`SELECT account, environment FROM human_task WHERE no = ?1 AND ended_ms = 0`+t.c.ForUpdate(), func(r Row) {
+		h.Account, h.Environment = r.Int(0), chargehand.Environment(r.Int(1))
+	}, d.Task)
+	if errors.Is(err, ErrNotFound) {
+		err = ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("put a draft: %w", err)
+	}
+	if err := t.DeleteHumanDraft(&h, d.Author); err != nil {
+		return err
+	}
+	t.countUsage(h.Account, h.Environment, d.Author, Usage{Bytes: int64(len(d.Data))})
+	return t.c.Send("put a draft", `INSERT INTO human_draft (task, author, data, bytes, updated_ms) VALUES (?1, ?2, ?3, ?4, ?5)`,
+		d.Task, d.Author, t.seal(kindTaskDraft, d.key(), d.Data), int64(len(d.Data)), d.UpdatedMs)
 }
 
 // HumanDraft reads the draft of an author for a task. Errors: ErrNotFound.
@@ -39,6 +54,18 @@ func (r *Reader) HumanDraft(task, author int64) (HumanDraft, error) {
 }
 
 // DeleteHumanDraft deletes the draft of an author for a task, if there is one.
-func (t *Tx) DeleteHumanDraft(task, author int64) error {
-	return t.c.Send("delete a draft", `DELETE FROM human_draft WHERE task = ?1 AND author = ?2`, task, author)
+func (t *Tx) DeleteHumanDraft(h *HumanTask, author int64) error {
+	return t.dropDrafts(h, `DELETE FROM human_draft WHERE task = ?1 AND author = ?2`, h.No, author)
+}
+
+// dropDrafts runs a statement that deletes drafts for a task.
+func (t *Tx) dropDrafts(h *HumanTask, query string, args ...any) error {
+	err := t.c.Query(query+` RETURNING author, bytes`, func(r Row) error {
+		t.countUsage(h.Account, h.Environment, r.Int(0), Usage{Bytes: -r.Int(1)})
+		return nil
+	}, args...)
+	if err != nil {
+		return fmt.Errorf("delete drafts: %w", err)
+	}
+	return nil
 }

@@ -1,12 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/chargehand/chargehand"
 )
@@ -50,6 +47,8 @@ type HumanTask struct {
 	Answerer    int64 // who has answered it
 	Title       string
 	Assignees   TaskAssignees
+	Reassigners string  // ids of the users and API keys that have reassigned it, each once, separated by spaces
+	Owner       int64   // whose storage request and answer count for: the starter of the execution
 	Request     Payload // the request as JSON (package human); lists do not read it
 	Answer      Payload // the answer as JSON; zero: none
 }
@@ -85,14 +84,15 @@ func (t *Tx) OpenTask(h *HumanTask, candidates []TaskCandidate, remindMs ...int6
 	h.Step = 1
 	row := idKey(h.ID)
 	no, err := t.insert("open a human task", `INSERT INTO human_task (id, account, environment, workflow, execution, batch, command, seq, reference, iterations,
- status, step, priority, due_ms, created_ms, title, assignees, request, request_blob, request_size)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, 1, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
+ status, step, priority, due_ms, created_ms, title, assignees, request, request_blob, request_size, owner, bytes)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, 1, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)`,
 		h.ID[:], h.Account, int64(h.Environment), h.Workflow, h.Execution, h.Batch, int64(h.Command), int64(h.Seq), h.Reference, listArg(h.Iterations),
 		int64(h.Priority), h.DueMs, h.CreatedMs, t.seal(kindTaskTitle, row, []byte(h.Title)), assigneesArg(h.Assignees),
-		t.seal(kindTaskRequest, row, h.Request.Inline), t.hide(h.Request.Blob), sizeArg(h.Request))
+		t.seal(kindTaskRequest, row, h.Request.Inline), t.hide(h.Request.Blob), sizeArg(h.Request), h.Owner, h.Request.Size)
 	if err != nil {
 		return err
 	}
+	t.countUsage(h.Account, h.Environment, h.Owner, Usage{Bytes: h.Request.Size})
 	h.No, h.Status = no, TaskOpen
 	if err := t.refBlob(h.Request.Blob); err != nil {
 		return err
@@ -161,16 +161,16 @@ func (t *Tx) setClaim(h *HumanTask, status TaskStatus, claimant int64) error {
 	return t.c.Send("delete claim", `DELETE FROM human_candidate WHERE task = ?1 AND kind = 4`, h.No)
 }
 
-// ReassignTask says anew who may answer a task, and takes back its claim. Its step must be that of h. ErrConflict: the
-// task has changed meanwhile, or has ended.
-func (t *Tx) ReassignTask(h *HumanTask, assignees TaskAssignees, candidates []TaskCandidate) error {
-	err := t.change("reassign a human task", `UPDATE human_task SET status = 1, claimant = 0, assignees = ?3, step = step + 1
- WHERE no = ?1 AND step = ?2 AND ended_ms = 0`, h.No, h.Step, assigneesArg(assignees))
+// ReassignTask says anew who may answer a task, with those that have reassigned it, and takes back its claim. Its step
+// must be that of h. ErrConflict: the task has changed meanwhile, or has ended.
+func (t *Tx) ReassignTask(h *HumanTask, assignees TaskAssignees, reassigners string, candidates []TaskCandidate) error {
+	err := t.change("reassign a human task", `UPDATE human_task SET status = 1, claimant = 0, assignees = ?3, reassigners = ?4, step = step + 1
+ WHERE no = ?1 AND step = ?2 AND ended_ms = 0`, h.No, h.Step, assigneesArg(assignees), textArg(reassigners))
 	if err != nil {
 		return err
 	}
 	t.tasksChanged(h.Account, h.Environment)
-	h.Status, h.Claimant, h.Assignees = TaskOpen, 0, assignees
+	h.Status, h.Claimant, h.Assignees, h.Reassigners = TaskOpen, 0, assignees, reassigners
 	h.Step++
 	if err := t.dropCandidates(h.No); err != nil {
 		return err
@@ -183,11 +183,12 @@ func (t *Tx) ReassignTask(h *HumanTask, assignees TaskAssignees, candidates []Ta
 // has changed meanwhile, or has ended; nothing was written.
 func (t *Tx) AnswerTask(h *HumanTask, answerer int64, answer Payload, endedMs int64, used bool) error {
 	err := t.change("answer a human task", `UPDATE human_task SET status = 3, answerer = ?3, ended_ms = ?4, used = ?5, step = step + 1,
- answer = ?6, answer_blob = ?7, answer_size = ?8 WHERE no = ?1 AND step = ?2 AND ended_ms = 0`,
-		h.No, h.Step, answerer, endedMs, flagArg(used), t.seal(kindTaskAnswer, idKey(h.ID), answer.Inline), t.hide(answer.Blob), sizeArg(answer))
+ answer = ?6, answer_blob = ?7, answer_size = ?8, bytes = bytes + ?9 WHERE no = ?1 AND step = ?2 AND ended_ms = 0`,
+		h.No, h.Step, answerer, endedMs, flagArg(used), t.seal(kindTaskAnswer, idKey(h.ID), answer.Inline), t.hide(answer.Blob), sizeArg(answer), answer.Size)
 	if err != nil {
 		return err
 	}
+	t.countUsage(h.Account, h.Environment, h.Owner, Usage{Bytes: answer.Size})
 	h.Status, h.Answerer, h.Answer, h.EndedMs, h.Used = TaskAnswered, answerer, answer, endedMs, used
 	h.Step++
 	if err := t.refBlob(answer.Blob); err != nil {
@@ -205,7 +206,7 @@ func (t *Tx) taskEnded(h *HumanTask, how FactKind, endedMs int64) error {
 	if err := t.c.Send("delete times of a human task", `DELETE FROM human_time WHERE task = ?1`, h.No); err != nil {
 		return err
 	}
-	if err := t.c.Send("delete drafts", `DELETE FROM human_draft WHERE task = ?1`, h.No); err != nil {
+	if err := t.dropDrafts(h, `DELETE FROM human_draft WHERE task = ?1`, h.No); err != nil {
 		return err
 	}
 	return t.noteTask(h, how, endedMs)
@@ -277,121 +278,6 @@ func (t *Tx) withdrawTasks(execution int64, why uint8, endedMs int64) error {
 	_, err := t.withdrawn(`UPDATE human_task SET status = 4, why = ?2, ended_ms = ?3, claimant = 0, step = step + 1
  WHERE execution = ?1 AND status < 3`, endedMs, execution, int64(why), endedMs)
 	return err
-}
-
-const (
-	humanTaskColumns = `h.no, h.id, h.account, h.environment, h.workflow, h.execution, h.batch, h.command, h.seq, h.reference, h.iterations,
- h.status, h.why, h.used, h.step, h.priority, h.due_ms, h.created_ms, h.ended_ms, h.claimant, h.answerer, h.title, h.assignees`
-	humanTaskPayloads = `, h.request, h.request_blob, h.request_size, h.answer, h.answer_blob, h.answer_size`
-	humanRequestAt    = 23
-)
-
-func (r *Reader) scanHumanTask(rw Row, h *HumanTask) error {
-	*h = HumanTask{
-		No: rw.Int(0), Account: rw.Int(2), Environment: chargehand.Environment(rw.Int(3)), Workflow: rw.Int(4), Execution: rw.Int(5),
-		Batch: rw.Int(6), Command: uint64(rw.Int(7)), Seq: int(rw.Int(8)), Reference: rw.Text(9),
-		Status: TaskStatus(rw.Int(11)), Why: uint8(rw.Int(12)), Used: rw.Int(13) != 0, Step: rw.Int(14), Priority: int(rw.Int(15)),
-		DueMs: rw.Int(16), CreatedMs: rw.Int(17), EndedMs: rw.Int(18), Claimant: rw.Int(19), Answerer: rw.Int(20),
-	}
-	scanID(rw, 1, &h.ID)
-	if !rw.Null(10) {
-		_ = json.Unmarshal(rw.Bytes(10), &h.Iterations)
-	}
-	if !rw.Null(22) {
-		if err := json.Unmarshal(rw.Bytes(22), &h.Assignees); err != nil { // without them, too many people may answer
-			return fmt.Errorf("read the assignees of human task %s: %w", h.ID, err)
-		}
-	}
-	title, err := r.open(kindTaskTitle, idKey(h.ID), rw.Bytes(21))
-	h.Title = string(title)
-	return err
-}
-
-func (r *Reader) humanTask(where string, args ...any) (h HumanTask, err error) {
-	var bad error
-	err = r.one(`SELECT `+humanTaskColumns+humanTaskPayloads+` FROM human_task h`+where, func(row Row) {
-		bad = r.scanHumanTask(row, &h)
-		h.Request = r.payload(row, humanRequestAt, kindTaskRequest, idKey(h.ID))
-		h.Answer = r.payload(row, humanRequestAt+3, kindTaskAnswer, idKey(h.ID))
-	}, args...)
-	if bad != nil {
-		bad = fmt.Errorf("%w: %w", ErrDamaged, bad)
-	}
-	if err = cmp.Or(err, bad); err != nil {
-		return HumanTask{}, fmt.Errorf("read a human task: %w", err)
-	}
-	return h, nil
-}
-
-// HumanTaskByID reads a task of an account and environment. Errors: ErrNotFound.
-func (r *Reader) HumanTaskByID(account int64, env chargehand.Environment, id chargehand.HumanTaskID) (HumanTask, error) {
-	return r.humanTask(` WHERE h.id = ?1 AND h.account = ?2 AND h.environment = ?3`, id[:], account, int64(env))
-}
-
-// HumanTaskOf reads the task of a command of an execution. Errors: ErrNotFound.
-func (r *Reader) HumanTaskOf(execution int64, command uint64) (HumanTask, error) {
-	return r.humanTask(` WHERE h.execution = ?1 AND h.command = ?2`, execution, int64(command))
-}
-
-// HumanTaskByNo reads a task by its internal number. Errors: ErrNotFound, ErrDamaged.
-func (r *Reader) HumanTaskByNo(no int64) (HumanTask, error) {
-	return r.humanTask(` WHERE h.no = ?1`, no)
-}
-
-// OpenTask is what an execution shows of a task of its that is open or claimed. It does not change as long as it is.
-type OpenTask struct {
-	ID         chargehand.HumanTaskID
-	Title      string
-	Reference  string
-	Iterations []int
-	DueMs      int64 // NeverDue: none
-
-	command int64
-}
-
-// OpenTasksOf reads tasks of some executions that are open or claimed: of each the up to limit newest, the oldest of
-// these first. It looks at all tasks of an execution that has fewer.
-func (r *Reader) OpenTasksOf(executions []int64, limit int) (map[int64][]OpenTask, error) {
-	found := make(map[int64][]OpenTask)
-	err := inGroups(executions, func(_ string, args []any) error {
-		parts := make([]string, len(args))
-		for i := range parts { // each with a bound of its own
-			parts[i] = fmt.Sprintf(`SELECT h.execution, h.id, h.title, h.reference, h.iterations, h.due_ms, h.command FROM human_task h
- WHERE h.execution = ?%[1]d AND h.status < 3 AND h.command >= COALESCE(
- (SELECT x.command FROM human_task x WHERE x.execution = ?%[1]d AND x.status < 3 ORDER BY x.command DESC LIMIT 1 OFFSET ?%[2]d), 0)`, i+1, len(args)+1)
-		}
-		return r.c.Query(strings.Join(parts, "\nUNION ALL "), func(row Row) error {
-			t := OpenTask{Reference: row.Text(3), DueMs: row.Int(5), command: row.Int(6)}
-			scanID(row, 1, &t.ID)
-			if !row.Null(4) {
-				_ = json.Unmarshal(row.Bytes(4), &t.Iterations)
-			}
-			title, err := r.open(kindTaskTitle, idKey(t.ID), row.Bytes(2))
-			t.Title = string(title)
-			found[row.Int(0)] = append(found[row.Int(0)], t)
-			return err
-		}, append(args, int64(limit-1))...)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the open human tasks of executions: %w", err)
-	}
-	for _, list := range found {
-		slices.SortFunc(list, func(a, b OpenTask) int { return cmp.Compare(a.command, b.command) })
-	}
-	return found, nil
-}
-
-// ExecutionName reads what human tasks show of an execution: its id and, if it is an item of a batch, the id of the
-// item. Errors: ErrNotFound.
-func (r *Reader) ExecutionName(no int64) (id chargehand.ExecutionID, item string, err error) {
-	err = r.one(`SELECT id, item_id FROM execution WHERE no = ?1`, func(row Row) {
-		scanID(row, 0, &id)
-		item = row.Text(1)
-	}, no)
-	if err != nil {
-		return id, "", fmt.Errorf("read the name of an execution: %w", err)
-	}
-	return id, item, nil
 }
 
 // listArg is a list of numbers as JSON; an empty one is NULL.

@@ -138,7 +138,7 @@ func (t *Tx) deleteListed(list string, nos []any, rest *uncounted) error {
 		}
 	}
 	if err == nil {
-		err = t.eachOf(`SELECT execution FROM human_task WHERE execution IN (`+list+`)`, nos, func(no int64) error { return t.deleteTasks(no, keep) })
+		err = t.eachOf(`SELECT execution FROM human_task WHERE execution IN (`+list+`)`, nos, func(no int64) error { return t.deleteTasks(no, owners[no], keep) })
 	}
 	if err == nil {
 		err = t.eachOf(`SELECT execution FROM file WHERE execution IN (`+list+`) AND execution <> 0`, nos, func(no int64) error { return t.deleteMade(no, keep) })

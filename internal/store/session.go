@@ -72,17 +72,22 @@ func (t *Tx) TouchSession(no, seenMs, idleMs int64) error {
  WHERE account = (SELECT account FROM session WHERE no = ?1) AND person = (SELECT person FROM session WHERE no = ?1) AND last_seen_ms < ?2`, no, seenMs)
 }
 
-// RevokeSession ends a session of a person; DeleteSessions may delete it from then on. ErrConflict: there is none with
-// that id, or it is revoked.
+// RevokeSession ends a session of a person; DeleteSessions may delete it from then on. Links to human tasks that were
+// made by it stay (RevokeLinksOf). ErrConflict: there is none with that id, or it is revoked.
 func (t *Tx) RevokeSession(person int64, id chargehand.SessionID, revokedMs int64) error {
 	return t.change("revoke session", `UPDATE session SET revoked_ms = ?3, expires_ms = ?3 WHERE id = ?1 AND person = ?2 AND revoked_ms = 0`, id[:], person, revokedMs)
 }
 
 // RevokeSessions ends the sessions of a person in an account (0: in all accounts), but for the one with the number keep
-// (0: none).
+// (0: none). With them end the links to open human tasks of the account that the person has made: those by the sessions
+// that end and by others that have ended before, and if no session is kept, those by personal keys too.
 func (t *Tx) RevokeSessions(person, account, keep, revokedMs int64) error {
-	return t.c.Send("revoke sessions", `UPDATE session SET revoked_ms = ?4, expires_ms = ?4
+	err := t.c.Send("revoke sessions", `UPDATE session SET revoked_ms = ?4, expires_ms = ?4
  WHERE person = ?1 AND revoked_ms = 0 AND no <> ?3 AND (?2 = 0 OR account = ?2)`, person, account, keep, revokedMs)
+	if err != nil {
+		return err
+	}
+	return t.revokeLinks(person, account, keep, revokedMs)
 }
 
 // KeepSessions deletes the oldest sessions of a person that are not revoked, but for the newest ones.
@@ -104,6 +109,11 @@ func (r *Reader) sessions(what, query string, args ...any) ([]Session, error) {
 // SessionByNo reads a session, also one that has ended. Errors: ErrNotFound.
 func (r *Reader) SessionByNo(no int64) (Session, error) {
 	return readOne(r, "read session", selectSession+` WHERE no = ?1`, scanSession, no)
+}
+
+// SessionForUpdate is SessionByNo, and locks the session until the Update is committed: none revokes it meanwhile.
+func (t *Tx) SessionForUpdate(no int64) (Session, error) {
+	return readOne(&t.Reader, "lock session", selectSession+` WHERE no = ?1`+t.c.ForUpdate(), scanSession, no)
 }
 
 // SessionByHash reads the session whose token, or token before, has a hash, also one that has ended.

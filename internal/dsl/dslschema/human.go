@@ -17,7 +17,7 @@ func humanParts() schema {
 		{"humanArguments", closed("What a person is asked.", []string{"title"},
 			property("title", filled("What the person is to do, in one line.")),
 			property("instructions", orExpression("More about it, as Markdown.", text(""))),
-			property("assignees", either("Who may answer. Without it: all people who may answer tasks.", ref("assignees", ""), filled(""))),
+			property("assignees", either("Who may answer. An e-mail address needs no account: the person gets a link. Without assignees: all people who may answer tasks, and to whom one of them gives a link.", ref("assignees", ""), filled(""))),
 			property("form", orExpression("A JSON Schema of the data to be entered. Without it, only an outcome is asked for.", open(""))),
 			property("data", anything("What the form is filled with.")),
 			property("outcomes", orExpression("The decisions to choose from. Default: done.", list("", ref("outcome", "")).with("minItems", 1).with("maxItems", 9))),
@@ -31,7 +31,7 @@ func humanParts() schema {
 		{"assignees", closed("Who may answer.", nil,
 			property("users", either("These people.", people(""), filled(""))),
 			property("groups", either("The members of these groups, by name.", list("", filled("")), filled(""))),
-			property("exclude", either("Not these people, whatever else says that they may.", people(""), filled(""))),
+			property("exclude", either("Not these people, whatever else says that they may. The whole by of an earlier answer stands for those too who have made the link that was used, or have reassigned the task.", people(""), filled(""))),
 		)},
 		{"outcome", schema{{"description", "A decision: its name, or its name with how it is shown."}, {"anyOf", []schema{
 			filled(""),

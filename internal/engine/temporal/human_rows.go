@@ -131,7 +131,7 @@ func (a *activities) taskStep(tx *store.Tx, row *store.Execution, s *taskStep, o
 			return nil, err // an earlier attempt has opened it
 		}
 		t := open.Row
-		t.Account, t.Environment, t.Workflow, t.Execution, t.Batch = row.Account, row.Environment, row.Workflow, row.No, row.Batch
+		t.Account, t.Environment, t.Workflow, t.Execution, t.Batch, t.Owner = row.Account, row.Environment, row.Workflow, row.No, row.Batch, row.StartedBy
 		return nil, tx.OpenTask(&t, open.Candidates, open.RemindMs...)
 	case s.Read:
 		return usedAnswer(tx, row.No, s.Command)

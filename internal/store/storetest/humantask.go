@@ -25,6 +25,7 @@ var humanTaskTests = map[string]func(*fixture){
 	"drafts":                       taskDrafts,
 	"bulk answers":                 bulkAnswers,
 	"links":                        taskLinks,
+	"links of sessions":            taskLinksOfSessions,
 	"tasks of executions":          openTasks,
 	"changes are counted":          taskChanges,
 }
@@ -143,7 +144,7 @@ func taskReassigned(f *fixture) {
 	h := f.open(f.humanTask(f.inserted(), 1), user("a"))
 	f.update(func(tx *store.Tx) error { return tx.ClaimTask(&h, -4, "p4") })
 	to := store.TaskAssignees{Groups: []string{"G"}}
-	f.update(func(tx *store.Tx) error { return tx.ReassignTask(&h, to, []store.TaskCandidate{team("g")}) })
+	f.update(func(tx *store.Tx) error { return tx.ReassignTask(&h, to, "ada ben", []store.TaskCandidate{team("g")}) })
 	got := f.readTask(h)
 	if !reflect.DeepEqual(got.Assignees, to) || got.Claimant != 0 || got.Status != store.TaskOpen {
 		f.Errorf("reassigned: %+v", got)
@@ -447,12 +448,12 @@ func taskDrafts(f *fixture) {
 				f.Errorf("draft %d: %+v, %v", i, got, err)
 			}
 		}
-		f.update(func(tx *store.Tx) error { return tx.DeleteHumanDraft(h.No, -5) })
+		f.update(func(tx *store.Tx) error { return tx.DeleteHumanDraft(&h, -5) })
 		if _, err := draft(h, -5); !errors.Is(err, store.ErrNotFound) {
 			f.Errorf("deleted: %v", err)
 		}
 	}
-	f.update(func(tx *store.Tx) error { return tx.ReassignTask(&withdrawn, store.TaskAssignees{}, anybody) })
+	f.update(func(tx *store.Tx) error { return tx.ReassignTask(&withdrawn, store.TaskAssignees{}, "ada", anybody) })
 	if d, err := draft(withdrawn, -4); err != nil || string(d.Data) != `{"a":2}` {
 		f.Errorf("after a reassignment: %+v, %v", d, err)
 	}
@@ -519,7 +520,7 @@ func taskComments(f *fixture) {
 		c := store.HumanComment{
 			ID: f.taskID(), Task: h.No, Author: -4, ByID: "p4", ByName: "Person", Text: fmt.Sprintf("comment %d", i), CreatedMs: startMs + int64(i),
 		}
-		f.update(func(tx *store.Tx) error { return tx.InsertHumanComment(&c) })
+		f.update(func(tx *store.Tx) error { return tx.InsertHumanComment(&h, &c) })
 		want = append(want, c)
 	}
 	f.view(func(r *store.Reader) error {

@@ -78,7 +78,7 @@ func taskChanges(f *fixture) {
 		}},
 		{"claim", func(tx *store.Tx) error { return tx.ClaimTask(&h, -4, "p4") }},
 		{"release", func(tx *store.Tx) error { return tx.ReleaseTask(&h) }},
-		{"reassign", func(tx *store.Tx) error { return tx.ReassignTask(&h, store.TaskAssignees{}, anybody) }},
+		{"reassign", func(tx *store.Tx) error { return tx.ReassignTask(&h, store.TaskAssignees{}, "ada", anybody) }},
 		{"become due", func(tx *store.Tx) error { _, err := tx.TakeTaskTimes(h.No, store.TaskDue, startMs+9); return err }},
 		{"answer", func(tx *store.Tx) error { return tx.AnswerTask(&h, -4, inline("1"), startMs+9, true) }},
 		{"open another one", func(tx *store.Tx) error { withdrawn = f.humanTask(no, 2); return tx.OpenTask(&withdrawn, anybody) }},

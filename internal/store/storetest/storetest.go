@@ -253,15 +253,22 @@ var invariants = map[string]string{
 	"blobs whose references are not true": `SELECT COUNT(*) FROM blob b WHERE refs <> ` + references,
 	"environments whose usage is not true": usageDiffers("environment <> 0 AND actor = 0", `SELECT account, environment, 0 AS actor, 1 AS executions, bytes, 0 AS users FROM execution
   UNION ALL SELECT e.account, e.environment, 0, 0, l.bytes, 0 FROM log_segment l JOIN execution e ON e.no = l.execution
+  UNION ALL SELECT account, environment, 0, 0, bytes, 0 FROM human_task
+  UNION ALL SELECT h.account, h.environment, 0, 0, c.bytes, 0 FROM human_comment c JOIN human_task h ON h.no = c.task
+  UNION ALL SELECT h.account, h.environment, 0, 0, d.bytes, 0 FROM human_draft d JOIN human_task h ON h.no = d.task
   UNION ALL SELECT account, environment, 0, 0, size, 0 FROM file`),
 	"actors whose usage is not true": usageDiffers("actor <> 0", `SELECT account, environment, started_by AS actor, 1 AS executions, bytes, 0 AS users FROM execution WHERE started_by <> 0
   UNION ALL SELECT e.account, e.environment, e.started_by, 0, l.bytes, 0 FROM log_segment l JOIN execution e ON e.no = l.execution WHERE e.started_by <> 0
+  UNION ALL SELECT account, environment, owner, 0, bytes, 0 FROM human_task WHERE owner <> 0
+  UNION ALL SELECT h.account, h.environment, c.author, 0, c.bytes, 0 FROM human_comment c JOIN human_task h ON h.no = c.task
+  UNION ALL SELECT h.account, h.environment, d.author, 0, d.bytes, 0 FROM human_draft d JOIN human_task h ON h.no = d.task
   UNION ALL SELECT account, environment, owner, 0, size, 0 FROM file WHERE owner <> 0`),
 	"accounts whose usage is not true": usageDiffers("environment = 0", `SELECT account, 0 AS environment, 0 AS actor, 0 AS executions, 0 AS bytes, 1 AS users FROM membership`),
 	// What is sealed is 41 bytes longer, which do not count.
 	"executions whose bytes are not true": `SELECT COUNT(*) FROM execution e WHERE
  COALESCE(input_size, (SELECT length(data) FROM input WHERE execution = e.no), length(input), 0)
  + COALESCE((SELECT COALESCE(output_size, length(output), 0) FROM outcome WHERE execution = e.no), 0) - bytes NOT IN (0, 41, 82)`,
+	"human tasks whose bytes are not true": `SELECT COUNT(*) FROM human_task WHERE COALESCE(request_size, length(request), 0) + COALESCE(answer_size, length(answer), 0) - bytes NOT IN (0, 41, 82)`,
 	"references to blobs that are missing": `SELECT COUNT(*) FROM file f WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = f.digest AND b.deleting = 0)`,
 }
 

@@ -13,6 +13,7 @@ var usageTests = map[string]func(*fixture){
 	"executions":            usageOfExecutions,
 	"files":                 usageOfFiles,
 	"members":               usageOfMembers,
+	"human tasks":           usageOfTasks,
 	"stored events":         usageOfEvents,
 	"what is undone":        usageUndone,
 	"many at once":          usageAtOnce,
@@ -82,6 +83,59 @@ func usageOfFiles(f *fixture) {
 	f.update(func(tx *store.Tx) error { _, err := tx.DeleteUploads(chargehand.Live, startMs+1, 10); return err })
 	f.wantUsage("swept", usageOfLive, store.Usage{Executions: 1, Bytes: 107})
 	f.wantUsage("swept", store.UsageOwner{Account: 1, Environment: chargehand.Live, Actor: 8}, store.Usage{})
+}
+
+// usageOfTasks: requests and answers count for the starter of the execution, comments and drafts for their authors.
+func usageOfTasks(f *fixture) {
+	e := f.execution(startMs)
+	e.StartedBy = 7
+	f.insert(&e)
+	started := store.Usage{Executions: 1, Bytes: 7}
+	own := func(what string, bytes int64) {
+		f.Helper()
+		want := started
+		want.Bytes += bytes
+		f.wantUsage(what, usageOfKey, want)
+	}
+	of := func(what string, actor, bytes int64) {
+		f.Helper()
+		f.wantUsage(what, store.UsageOwner{Account: 1, Environment: chargehand.Live, Actor: actor}, store.Usage{Bytes: bytes})
+	}
+	h := f.humanTask(e.No, 1)
+	h.Owner = 7
+	h = f.open(h)
+	request := int64(len(h.Request.Inline))
+	own("opened", request)
+	comment := store.HumanComment{ID: f.taskID(), Author: -4, ByID: "4", ByName: "D", Text: "12345", CreatedMs: startMs}
+	f.update(func(tx *store.Tx) error { c := comment; return tx.InsertHumanComment(&h, &c) })
+	of("commented", -4, 5)
+	for _, text := range []string{"1234567890", "123"} {
+		d := store.HumanDraft{Task: h.No, Author: -4, Data: []byte(text), UpdatedMs: startMs}
+		f.update(func(tx *store.Tx) error { return tx.PutHumanDraft(&d) })
+		of("drafted", -4, 5+int64(len(text)))
+	}
+	f.update(func(tx *store.Tx) error { return tx.DeleteHumanDraft(&h, -4) })
+	of("discarded", -4, 5)
+	f.update(func(tx *store.Tx) error {
+		return tx.PutHumanDraft(&store.HumanDraft{Task: h.No, Author: -5, Data: []byte("12"), UpdatedMs: startMs})
+	})
+	of("drafted by another one", -5, 2)
+	open := h
+	f.update(func(tx *store.Tx) error { h = open; return tx.AnswerTask(&h, -4, inline("1234"), startMs+7, true) })
+	own("answered", request+4)
+	of("answered", -5, 0)
+	f.update(func(tx *store.Tx) error {
+		_, err := tx.FinishExecution(e.No, chargehand.Finished, chargehand.Completed, startMs, startMs, &store.Outcome{Output: inline("1")})
+		return err
+	})
+	f.deleteEnded(chargehand.Live, startMs+1, 10)
+	f.wantUsage("deleted", usageOfKey, store.Usage{})
+	of("deleted", -4, 0)
+	var left store.Usage
+	f.view(func(r *store.Reader) (err error) { left, err = r.Usage(usageOfLive); return err })
+	if left.TaskChanges = 0; left != (store.Usage{}) {
+		f.Errorf("when all is deleted: %+v", left)
+	}
 }
 
 func usageOfMembers(f *fixture) {

@@ -3419,6 +3419,7 @@ export type components = {
             kind: "session" | "key" | "link";
             id: string;
             made_by?: string;
+            behind?: string[];
         };
         TaskWait: {
             /** @enum {string} */

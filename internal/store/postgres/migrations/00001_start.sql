@@ -657,6 +657,8 @@ CREATE TABLE human_task (
     answerer     BIGINT NOT NULL DEFAULT 0, -- who has answered it, likewise
     request_size BIGINT,
     answer_size  BIGINT,
+    owner        BIGINT NOT NULL,           -- for whom it counts in usage_sum: the starter of the execution
+    bytes        BIGINT NOT NULL,           -- of request and answer, as they are counted in usage_sum
     environment  SMALLINT NOT NULL,
     status       SMALLINT NOT NULL,           -- store.TaskStatus: 1 open, 2 claimed, 3 answered, 4 withdrawn
     why          SMALLINT NOT NULL DEFAULT 0, -- it is withdrawn: machine.Withdrawal
@@ -667,6 +669,7 @@ CREATE TABLE human_task (
     iterations   TEXT COLLATE "C",            -- index in each loop around it, a JSON array; NULL: none
     title        BYTEA NOT NULL,
     assignees    TEXT COLLATE "C",            -- who may answer, as JSON; NULL: all
+    reassigners  TEXT COLLATE "C",            -- ids of the users and API keys that have reassigned it, separated by spaces
     request      BYTEA,                       -- as package human reads it; a large one is in a blob
     request_blob BYTEA,
     answer       BYTEA,
@@ -719,6 +722,7 @@ CREATE TABLE human_comment (
     task       BIGINT NOT NULL,
     author     BIGINT NOT NULL,           -- as started_by in execution
     created_ms BIGINT NOT NULL,
+    bytes      BIGINT NOT NULL,           -- of the text, as they are counted in usage_sum for its author
     id         BYTEA NOT NULL UNIQUE CHECK (length(id) = 16),
     by_id      TEXT COLLATE "C" NOT NULL, -- id and name of the author, for display
     by_name    TEXT COLLATE "C" NOT NULL,
@@ -732,6 +736,7 @@ CREATE TABLE human_draft (
     task       BIGINT NOT NULL,
     author     BIGINT NOT NULL, -- as started_by in execution
     updated_ms BIGINT NOT NULL,
+    bytes      BIGINT NOT NULL, -- as they are counted in usage_sum for its author
     data       BYTEA NOT NULL,  -- JSON
     PRIMARY KEY (task, author)
 );
@@ -752,13 +757,16 @@ CREATE TABLE human_link (
     task       BIGINT NOT NULL,
     person     BIGINT NOT NULL DEFAULT 0,             -- the addressee, if that was a user when the link was made; 0: it was none
     maker      BIGINT NOT NULL DEFAULT 0,             -- as started_by in execution; 0: the server, which has mailed it
+    maker_key  BIGINT NOT NULL DEFAULT 0,             -- API key by which it was made; 0: none
     created_ms BIGINT NOT NULL,
     expires_ms BIGINT NOT NULL,
     revoked_ms BIGINT NOT NULL DEFAULT 0,             -- 0: it is not
+    replaced_ms BIGINT NOT NULL DEFAULT 0,            -- when newer ones were mailed in its place; 0: it counts
     uploads    BIGINT NOT NULL DEFAULT 0,             -- files that were uploaded by it
     upload_bytes BIGINT NOT NULL DEFAULT 0,
     id         BYTEA NOT NULL UNIQUE CHECK (length(id) = 16),
     hash       BYTEA NOT NULL UNIQUE,                 -- SHA-256 of the secret in its address
+    maker_session BYTEA,                              -- id of the session by which it was made; NULL: none
     name       TEXT COLLATE "C" NOT NULL,             -- of the addressee
     email      TEXT COLLATE "C" NOT NULL,             -- empty: not known
     email_key  TEXT COLLATE "C" NOT NULL,             -- the same in the form that is compared
@@ -767,6 +775,8 @@ CREATE TABLE human_link (
 );
 -- TaskLinks, CountTaskLinks.
 CREATE INDEX human_link_task ON human_link (task, no);
+-- RevokeLinksOf, RevokeSessions.
+CREATE INDEX human_link_maker ON human_link (maker) WHERE maker < 0 AND revoked_ms = 0;
 
 -- Facts --------------------------------------------------------------------------------------------------------------
 

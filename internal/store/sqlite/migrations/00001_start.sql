@@ -656,12 +656,15 @@ CREATE TABLE human_task (
     answerer     INTEGER NOT NULL DEFAULT 0, -- who has answered it, likewise
     title        BLOB NOT NULL,
     assignees    TEXT,                       -- who may answer, as JSON; NULL: all
+    reassigners  TEXT,                       -- ids of the users and API keys that have reassigned it, separated by spaces
     request      BLOB,                       -- as package human reads it; a large one is in a blob
     request_blob BLOB,
     request_size INTEGER,
     answer       BLOB,
     answer_blob  BLOB,
     answer_size  INTEGER,
+    owner        INTEGER NOT NULL,           -- for whom it counts in usage_sum: the starter of the execution
+    bytes        INTEGER NOT NULL,           -- of request and answer, as they are counted in usage_sum
     UNIQUE (execution, command),
     -- Statements about an execution say status < 3, so that no planner takes an index of all open tasks for them.
     CHECK ((ended_ms = 0) = (status < 3))
@@ -713,6 +716,7 @@ CREATE TABLE human_comment (
     by_id      TEXT NOT NULL,    -- id and name of the author, for display
     by_name    TEXT NOT NULL,
     text       BLOB NOT NULL,
+    bytes      INTEGER NOT NULL, -- of the text, as they are counted in usage_sum for its author
     created_ms INTEGER NOT NULL
 ) STRICT;
 -- HumanComments, CountHumanComments.
@@ -723,6 +727,7 @@ CREATE TABLE human_draft (
     task       INTEGER NOT NULL,
     author     INTEGER NOT NULL, -- as started_by in execution
     data       BLOB NOT NULL,    -- JSON
+    bytes      INTEGER NOT NULL, -- as they are counted in usage_sum for its author
     updated_ms INTEGER NOT NULL,
     PRIMARY KEY (task, author)
 ) STRICT;
@@ -750,14 +755,19 @@ CREATE TABLE human_link (
     maker      INTEGER NOT NULL DEFAULT 0, -- as started_by in execution; 0: the server, which has mailed it
     maker_id   TEXT NOT NULL DEFAULT '',   -- id and name of the maker
     maker_name TEXT NOT NULL DEFAULT '',
+    maker_key  INTEGER NOT NULL DEFAULT 0, -- API key by which it was made; 0: none
+    maker_session BLOB,                    -- id of the session by which it was made; NULL: none
     created_ms INTEGER NOT NULL,
     expires_ms INTEGER NOT NULL,
     revoked_ms INTEGER NOT NULL DEFAULT 0, -- 0: it is not
+    replaced_ms INTEGER NOT NULL DEFAULT 0, -- when newer ones were mailed in its place; 0: it counts
     uploads    INTEGER NOT NULL DEFAULT 0, -- files that were uploaded by it
     upload_bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- TaskLinks, CountTaskLinks.
 CREATE INDEX human_link_task ON human_link (task, no);
+-- RevokeLinksOf, RevokeSessions.
+CREATE INDEX human_link_maker ON human_link (maker) WHERE maker < 0 AND revoked_ms = 0;
 
 -- Facts --------------------------------------------------------------------------------------------------------------
 
