@@ -60,7 +60,7 @@ func (m *made) writeOpen(tx *store.Tx, row *store.Execution) error {
 		}
 	}
 	for _, t := range m.timers {
-		t.Execution = row.No
+		t.Execution, t.Environment = row.No, row.Environment
 		if err := tx.PutTimer(t); err != nil {
 			return err
 		}

@@ -22,5 +22,6 @@ func (r *Reader) OldestInState(state ExecutionState, limit int) (id chargehand.E
 
 // CountTimersDue counts the timers that are due at or before uptoMs, up to limit.
 func (r *Reader) CountTimersDue(uptoMs int64, limit int) (int64, error) {
-	return r.count("count timers", `SELECT COUNT(*) FROM (SELECT due_ms FROM timer WHERE due_ms <= ?1 LIMIT ?2) t`, uptoMs, int64(limit))
+	return r.count("count timers", `SELECT COUNT(*) FROM (SELECT due_ms FROM timer WHERE environment IN (1, 2) AND due_ms <= ?1 LIMIT ?2) t`,
+		uptoMs, int64(limit))
 }

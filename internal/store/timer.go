@@ -1,17 +1,19 @@
 package store
 
-import "fmt"
+import "github.com/chargehand/chargehand"
 
 // Timer is a due command of a parked or active execution.
 type Timer struct {
-	Execution int64
-	Command   uint64
-	DueMs     int64
+	Environment chargehand.Environment // of the execution
+	Execution   int64
+	Command     uint64
+	DueMs       int64
 }
 
 // PutTimer inserts a timer. ErrConflict: the command has one.
 func (t *Tx) PutTimer(tm Timer) error {
-	return t.c.Send("put timer", `INSERT INTO timer (execution, command, due_ms) VALUES (?1, ?2, ?3)`, tm.Execution, int64(tm.Command), tm.DueMs)
+	return t.c.Send("put timer", `INSERT INTO timer (execution, command, environment, due_ms) VALUES (?1, ?2, ?3, ?4)`,
+		tm.Execution, int64(tm.Command), int64(tm.Environment), tm.DueMs)
 }
 
 // DeleteTimer deletes the timer of a command, if it exists.
@@ -26,36 +28,21 @@ func (t *Tx) DeleteTimers(no int64) error {
 
 // Timers reads the timers of an execution by command.
 func (r *Reader) Timers(no int64) ([]Timer, error) {
-	return r.timers(`SELECT execution, command, due_ms FROM timer WHERE execution = ?1 ORDER BY command`, no)
+	return r.timers(`SELECT environment, execution, command, due_ms FROM timer WHERE execution = ?1 ORDER BY command`, no)
 }
 
-// TimersDue reads up to limit timers due at or before uptoMs, by due time.
-func (r *Reader) TimersDue(uptoMs int64, limit int) ([]Timer, error) {
-	return r.timers(`SELECT execution, command, due_ms FROM timer WHERE due_ms <= ?1 ORDER BY due_ms, execution, command LIMIT ?2`,
-		uptoMs, int64(limit))
-}
-
-// TimersAfter reads up to limit timers that come after the given one in the order of due
-// time, execution and command.
+// TimersAfter reads up to limit timers of the environment of the given one that come after it in the order of due time,
+// execution and command.
 func (r *Reader) TimersAfter(after Timer, limit int) ([]Timer, error) {
-	return r.timers(`SELECT execution, command, due_ms FROM timer WHERE (due_ms, execution, command) > (?1, ?2, ?3)
- ORDER BY due_ms, execution, command LIMIT ?4`, after.DueMs, after.Execution, int64(after.Command), int64(limit))
-}
-
-// NextTimerMs is the due time of the first timer; ok is false if there is none.
-func (r *Reader) NextTimerMs() (dueMs int64, ok bool, err error) {
-	err = r.c.Query(`SELECT due_ms FROM timer ORDER BY due_ms LIMIT 1`, func(row Row) error {
-		dueMs, ok = row.Int(0), true
-		return nil
-	})
-	if err != nil {
-		return 0, false, fmt.Errorf("read next timer: %w", err)
-	}
-	return dueMs, ok, nil
+	return r.timers(`SELECT environment, execution, command, due_ms FROM timer
+ WHERE environment = ?1 AND (due_ms, execution, command) > (?2, ?3, ?4) ORDER BY due_ms, execution, command LIMIT ?5`,
+		int64(after.Environment), after.DueMs, after.Execution, int64(after.Command), int64(limit))
 }
 
 func (r *Reader) timers(query string, args ...any) ([]Timer, error) {
 	return readAll(r, "read timers", query, func(row Row, timer *Timer) {
-		*timer = Timer{Execution: row.Int(0), Command: uint64(row.Int(1)), DueMs: row.Int(2)}
+		*timer = Timer{
+			Environment: chargehand.Environment(row.Int(0)), Execution: row.Int(1), Command: uint64(row.Int(2)), DueMs: row.Int(3),
+		}
 	}, args...)
 }

@@ -63,7 +63,7 @@ func (s *writeSet) StopActivity(id machine.CommandID) {
 
 // StartTimer implements engine.Commands.
 func (s *writeSet) StartTimer(c *machine.Command) {
-	t := store.Timer{Execution: s.inst.no, Command: uint64(c.ID), DueMs: c.DueMs}
+	t := s.inst.timer(c)
 	s.inst.timers = append(s.inst.timers, t)
 	s.startTimers = append(s.startTimers, t)
 }

@@ -58,7 +58,7 @@ type Limits struct {
 	Scripts             int   // scripts in JavaScript at once; default 8
 	ActivityOutputBytes int   // JSON of an outcome; default 64 MiB
 	RetainedBytes       int64 // outcomes kept in memory while the store is unavailable; default 256 MiB
-	TimerWindow         int   // timers in memory; default 10,000
+	TimerWindow         int   // timers of an environment in memory; default 10,000
 	JournalEvents       int64 // events between two authoritative checkpoints; default 10,000
 	ReplayEvents        int   // events between two checkpoints, to be replayed after a crash; default 256
 	Wakes               int   // executions that are loaded and woken at once; default 64

@@ -85,18 +85,19 @@ func (e *Engine) leftQueue(inst *instance, before *store.Execution, scheduled bo
 // updateTimers brings the timers in memory in line with a durable write set.
 func (e *Engine) updateTimers(s *writeSet) {
 	inst := s.inst
+	clock := e.timers.of(inst.row.Environment)
 	for _, command := range s.stopTimers {
-		e.timers.remove(inst.no, command)
+		clock.remove(inst.no, command)
 	}
 	if s.end != nil {
 		for _, t := range inst.timers {
-			e.timers.remove(t.Execution, t.Command)
+			clock.remove(t.Execution, t.Command)
 		}
 		inst.timers = nil
 		return
 	}
 	for _, t := range s.startTimers {
-		e.timers.add(t)
+		clock.add(t)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -40,9 +41,9 @@ func TestDoubtComesInBehindAnEvent(t *testing.T) {
 			defer fx.stop()
 			row := fx.run(fx.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
 			fx.view(func(r *store.Reader) error { // as if its commit had seemed to fail
-				timers, err := r.TimersAfter(store.Timer{}, 10)
+				timers, err := r.TimersAfter(store.Timer{Environment: chargehand.Live}, 10)
 				for _, timer := range timers {
-					fx.engine.timers.remove(timer.Execution, timer.Command)
+					fx.engine.timers.live.remove(timer.Execution, timer.Command)
 				}
 				return err
 			})

@@ -41,7 +41,7 @@ type Engine struct {
 
 	instances table
 	slots     *slots
-	timers    *timers
+	timers    timers
 	watchers  watchers
 	outage    outage
 	reader    *eventstream.Reader
@@ -97,8 +97,11 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.scripts = newPool(fair.Limits{Permits: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
 	schedule := func(q *queue) { e.goWork(func() { e.schedule(q) }) }
 	e.slots = newSlots(fair.Limits{Permits: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow}, schedule)
-	e.timers = newTimers(c.Limits.TimerWindow, e.nowMs)
-	e.timers.read, e.timers.fire = e.readTimers, e.fire
+	e.timers = newTimers(c.Limits.TimerWindow, c.Limits.Wakes, e.nowMs)
+	for _, clock := range e.timers.each() {
+		clock.read = e.readTimers
+		clock.fire = func(due []store.Timer) { e.fire(due, clock.permits) }
+	}
 	e.queued.limit = c.Limits.QueuedPerWorkflow
 	e.outage.pause, e.outage.report = e.pauseAll, e.logOutage
 	e.outage.drive, e.outage.recheck = e.driveStalled, e.recheckLater
@@ -118,7 +121,9 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		e.cancelAll()
 		return nil, fmt.Errorf("recover executions: %w", err)
 	}
-	e.services.Start("timers", func(ctx context.Context) { e.timers.run(ctx, e.logError("read timers")) })
+	for _, clock := range e.timers.each() {
+		e.services.Start("timers", func(ctx context.Context) { clock.run(ctx, e.logError("read timers")) })
+	}
 	e.services.Start("delayed executions", e.delays.Run)
 	e.services.Start("event matcher", e.matcher.Run)
 	e.recoverChildren()

@@ -49,11 +49,12 @@ func (e *Engine) uncountChildren(s *writeSet, inDoubt bool) (kept []queuedRow) {
 // forgetTimers takes the timers of an execution out of memory. The next load reads them from the
 // store.
 func (e *Engine) forgetTimers(s *writeSet) {
+	clock := e.timers.of(s.inst.row.Environment)
 	for _, t := range s.inst.timers {
-		e.timers.remove(t.Execution, t.Command)
+		clock.remove(t.Execution, t.Command)
 	}
 	for _, command := range s.stopTimers {
-		e.timers.remove(s.inst.no, command)
+		clock.remove(s.inst.no, command)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/fair"
+	"github.com/chargehand/chargehand/internal/store"
 )
 
 const (
@@ -90,6 +91,38 @@ func TestWorkflowsAlternate(t *testing.T) {
 	row := fx.run(quick, `{}`)
 	close(release)
 	fx.finalIn(row, atMost)
+}
+
+// TestTimersOfTestDoNotDelayLive: more timers of test are due than fit into memory, and what wakes their executions
+// hangs. Those of live fire.
+func TestTimersOfTestDoNotDelayLive(t *testing.T) {
+	fx := newFixture(t)
+	fx.limits.TimerWindow, fx.limits.Wakes = 4, 2
+	fx.start()
+	defer fx.stop()
+	rev := fx.define("- a: { wait: { milliseconds: 20 } }\n- b: { set: { x: 1 } }")
+	permits := fx.engine.timers.test.permits
+	for range cap(permits) {
+		permits <- struct{}{}
+	}
+	tests := make([]store.Execution, 40)
+	for i := range tests {
+		tests[i] = fx.runTest(rev, `{}`)
+	}
+	for range 10 {
+		fx.final(fx.run(rev, `{}`))
+	}
+	for _, row := range tests {
+		if now := fx.read(row.No); now.Status.Final() {
+			t.Fatalf("an execution of test was woken without a permit: %v", now.Status)
+		}
+	}
+	for range cap(permits) {
+		<-permits
+	}
+	for _, row := range tests {
+		fx.final(row)
+	}
 }
 
 // TestCallsPerWorkflow: a workflow holds no more permits than it may, and others have the rest.

@@ -105,6 +105,10 @@ func (inst *instance) cancelling() bool {
 	return slices.ContainsFunc(inst.mailbox, func(m message) bool { return m.event.Kind == machine.CancelRequested })
 }
 
+func (inst *instance) timer(c *machine.Command) store.Timer {
+	return store.Timer{Environment: inst.row.Environment, Execution: inst.no, Command: uint64(c.ID), DueMs: c.DueMs}
+}
+
 func (inst *instance) timerAt(command machine.CommandID) int {
 	for i := range inst.timers {
 		if inst.timers[i].Command == uint64(command) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/storetest"
 )
@@ -40,7 +41,7 @@ func (fx *fixture) violations() (found []string) {
 	var active []store.Execution
 	var queued map[store.QueuedWorkflow]int64
 	var batches []store.Batch
-	var timers []store.Timer
+	var timers [2][]store.Timer
 	fx.view(func(r *store.Reader) (err error) {
 		if active, err = allActive(r); err == nil {
 			queued, err = r.QueuedWorkflows()
@@ -49,7 +50,10 @@ func (fx *fixture) violations() (found []string) {
 			batches, err = r.ActiveBatches()
 		}
 		if err == nil {
-			timers, err = r.TimersAfter(store.Timer{}, e.limits.TimerWindow)
+			timers[0], err = r.TimersAfter(store.Timer{Environment: chargehand.Live}, e.limits.TimerWindow)
+		}
+		if err == nil {
+			timers[1], err = r.TimersAfter(store.Timer{Environment: chargehand.Test}, e.limits.TimerWindow)
 		}
 		return err
 	})
@@ -68,7 +72,9 @@ func (fx *fixture) violations() (found []string) {
 		}
 	}
 	e.queued.mu.Unlock()
-	fx.timersInMemory(timers, complain)
+	for i, clock := range e.timers.each() {
+		fx.timersInMemory(clock, timers[i], complain)
+	}
 	if n := e.watchers.watching.Load(); n != 0 {
 		complain("%d watchers have not gone", n)
 	}
@@ -204,9 +210,8 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 	}
 }
 
-// timersInMemory checks that each has its row, and that none is missing of those that are due next.
-func (fx *fixture) timersInMemory(rows []store.Timer, complain func(string, ...any)) {
-	t := fx.engine.timers
+// timersInMemory checks that each of an environment has its row, and that none is missing of those that are due next.
+func (fx *fixture) timersInMemory(t *clock, rows []store.Timer, complain func(string, ...any)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := make(map[timerKey]bool)

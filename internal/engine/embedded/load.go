@@ -143,7 +143,7 @@ func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
 	for _, c := range m.InFlight() {
 		switch c.Kind {
 		case machine.StartTimer:
-			inst.timers = append(inst.timers, store.Timer{Execution: inst.no, Command: uint64(c.ID), DueMs: c.DueMs})
+			inst.timers = append(inst.timers, inst.timer(&c))
 		case machine.RunActivity:
 			running[c.ID] = true
 			inst.hasDetached = inst.hasDetached || c.Detached
@@ -152,7 +152,7 @@ func (e *Engine) revive(ctx context.Context, inst *instance, h history) error {
 	}
 	if inst.inDoubt {
 		for _, t := range inst.timers {
-			e.timers.add(t)
+			e.timers.of(t.Environment).add(t)
 		}
 	}
 	if inst.recovering && !inst.cutOffKnown {

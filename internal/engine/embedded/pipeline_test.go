@@ -299,7 +299,7 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 		rev := fx.define("- a: { call: http, with: { method: get, endpoint: http://x/block/never } }")
 		fx.run(rev, `{}`)
 		fx.run(rev, `{}`) // waits for its permit
-		for range 3 * cap(fx.engine.wakePermits) {
+		for range 3 * cap(fx.engine.timers.live.permits) {
 			fx.run(fx.define("- a: { wait: { seconds: 5 } }\n- b: { set: { x: 1 } }"), `{}`)
 		}
 		synctest.Wait()
@@ -385,7 +385,7 @@ func TestPauseOfAStoppedEngine(t *testing.T) {
 		e.pauseAll(true)
 		// Both are in the middle of what they change when the other one begins.
 		e.calls.mu.Lock()
-		e.timers.mu.Lock()
+		e.timers.live.mu.Lock()
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
@@ -396,13 +396,13 @@ func TestPauseOfAStoppedEngine(t *testing.T) {
 		go func() { stopped <- e.Stop(context.Background()) }()
 		runtime.Gosched()
 		e.calls.mu.Unlock()
-		e.timers.mu.Unlock()
+		e.timers.live.mu.Unlock()
 		<-over
 		if err := <-stopped; err != nil {
 			t.Fatal(err)
 		}
-		if !e.calls.paused || !e.timers.paused {
-			t.Fatalf("calls are paused: %v, timers: %v", e.calls.paused, e.timers.paused)
+		if !e.calls.paused || !e.timers.live.paused || !e.timers.test.paused {
+			t.Fatalf("calls are paused: %v, timers: %v and %v", e.calls.paused, e.timers.live.paused, e.timers.test.paused)
 		}
 		fx.engine = nil
 		fx.close()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -15,11 +16,42 @@ import (
 // maxSleep bounds how long the timers sleep, so that a step of the wall clock is noticed.
 const maxSleep = time.Second
 
-// timers fires timers when they are due. Every timer is a row. Memory holds only the timers that
+// timers are those of each environment. The environments share neither the window nor the permits, so that no number
+// of timers that are due in one delays those of the other.
+type timers struct{ live, test *clock }
+
+func newTimers(window, permits int, nowMs func() int64) timers {
+	return timers{
+		live: newClock(chargehand.Live, window, permits, nowMs),
+		test: newClock(chargehand.Test, window, max(1, permits/2), nowMs),
+	}
+}
+
+func (t timers) of(env chargehand.Environment) *clock {
+	if env == chargehand.Test {
+		return t.test
+	}
+	return t.live
+}
+
+func (t timers) each() [2]*clock { return [2]*clock{t.live, t.test} }
+
+// pause keeps timers from firing, or lets them fire again.
+func (t timers) pause(paused bool) {
+	for _, c := range t.each() {
+		c.pause(paused)
+	}
+}
+
+// held returns the number of timers in memory.
+func (t timers) held() int { return t.live.held() + t.test.held() }
+
+// clock fires the timers of an environment when they are due. Every timer is a row. Memory holds only the timers that
 // are due next: all rows before the horizon. A new timer behind the horizon stays a row only.
-type timers struct {
-	window int // timers in memory; twice as many are dropped to this number
-	// read returns rows after one, by due time.
+type clock struct {
+	permits chan struct{} // of executions that timers load and wake at once
+	window  int           // timers in memory; twice as many are dropped to this number
+	// read returns rows of the environment of one that come after it, by due time.
 	read func(ctx context.Context, after store.Timer, limit int) ([]store.Timer, error)
 	// fire gets the due timers in order of due time.
 	fire  func(due []store.Timer)
@@ -49,7 +81,7 @@ type timerEntry struct {
 // everything is a horizon behind all timers.
 var everything = store.Timer{DueMs: math.MaxInt64, Execution: math.MaxInt64, Command: math.MaxUint64}
 
-// before orders timers by due time, then by execution and command.
+// before orders timers of an environment by due time, then by execution and command.
 func before(a, b store.Timer) bool {
 	if a.DueMs != b.DueMs {
 		return a.DueMs < b.DueMs
@@ -60,20 +92,20 @@ func before(a, b store.Timer) bool {
 	return a.Command < b.Command
 }
 
-func newTimers(window int, nowMs func() int64) *timers {
-	return &timers{
-		window: window, nowMs: nowMs,
+func newClock(env chargehand.Environment, window, permits int, nowMs func() int64) *clock {
+	return &clock{
+		permits: make(chan struct{}, permits), window: window, nowMs: nowMs,
 		index: make(map[timerKey]*timerEntry), changed: make(chan struct{}, 1),
 		// Until the first page is read, everything is behind the horizon.
-		horizon: store.Timer{DueMs: math.MinInt64},
+		horizon: store.Timer{Environment: env, DueMs: math.MinInt64},
 	}
 }
 
 // run fires timers until ctx ends.
-func (t *timers) run(ctx context.Context, failed func(error)) {
+func (t *clock) run(ctx context.Context, failed func(error)) {
 	const limit = 256
-	clock := time.NewTimer(0)
-	defer clock.Stop()
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
 	for ctx.Err() == nil {
 		fired, wait, short := t.due(limit)
 		if len(fired) > 0 {
@@ -89,18 +121,18 @@ func (t *timers) run(ctx context.Context, failed func(error)) {
 		} else if len(fired) == limit {
 			continue
 		}
-		clock.Reset(wait)
+		alarm.Reset(wait)
 		select {
 		case <-ctx.Done():
 		case <-t.changed:
-		case <-clock.C:
+		case <-alarm.C:
 		}
 	}
 }
 
 // due takes out the timers that are due, at most limit. wait is the time until the next timer.
 // short says that the window should be filled.
-func (t *timers) due(limit int) (fired []store.Timer, wait time.Duration, short bool) {
+func (t *clock) due(limit int) (fired []store.Timer, wait time.Duration, short bool) {
 	now := t.nowMs()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +154,7 @@ func (t *timers) due(limit int) (fired []store.Timer, wait time.Duration, short 
 }
 
 // add takes in a timer whose row is durable.
-func (t *timers) add(timer store.Timer) {
+func (t *clock) add(timer store.Timer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.reading { // it may have been removed meanwhile, and is back
@@ -145,7 +177,7 @@ func (t *timers) add(timer store.Timer) {
 }
 
 // insert adds a timer and reports whether it is new. The caller holds t.mu.
-func (t *timers) insert(timer store.Timer) bool {
+func (t *clock) insert(timer store.Timer) bool {
 	key := timerKey{timer.Execution, timer.Command}
 	if t.index[key] != nil {
 		return false
@@ -157,7 +189,7 @@ func (t *timers) insert(timer store.Timer) bool {
 }
 
 // remove forgets a timer whose row was deleted.
-func (t *timers) remove(execution int64, command uint64) {
+func (t *clock) remove(execution int64, command uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := timerKey{execution, command}
@@ -172,7 +204,7 @@ func (t *timers) remove(execution int64, command uint64) {
 
 // shrink drops the later half of the timers, which stay rows, and moves the horizon. The caller
 // holds t.mu.
-func (t *timers) shrink() {
+func (t *clock) shrink() {
 	kept := make(timerHeap, 0, 2*t.window+1)
 	for range t.window {
 		kept = append(kept, heap.Pop(&t.entries).(*timerEntry))
@@ -188,7 +220,7 @@ func (t *timers) shrink() {
 }
 
 // page reads the rows behind the horizon until the window is full again.
-func (t *timers) page(ctx context.Context) error {
+func (t *clock) page(ctx context.Context) error {
 	t.mu.Lock()
 	after := t.horizon
 	t.reading = true
@@ -202,7 +234,7 @@ func (t *timers) page(ctx context.Context) error {
 		return err
 	}
 	if len(rows) < t.window {
-		t.horizon = everything
+		t.horizon = everything // it is read from no more
 	} else {
 		t.horizon = rows[len(rows)-1]
 	}
@@ -218,7 +250,7 @@ func (t *timers) page(ctx context.Context) error {
 	return nil
 }
 
-func (t *timers) signal() {
+func (t *clock) signal() {
 	select {
 	case t.changed <- struct{}{}:
 	default:
@@ -226,7 +258,7 @@ func (t *timers) signal() {
 }
 
 // pause keeps timers from firing, or lets them fire again.
-func (t *timers) pause(paused bool) {
+func (t *clock) pause(paused bool) {
 	t.mu.Lock()
 	t.paused = paused
 	t.mu.Unlock()
@@ -236,7 +268,7 @@ func (t *timers) pause(paused bool) {
 }
 
 // held returns the number of timers in memory.
-func (t *timers) held() int {
+func (t *clock) held() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.entries)
@@ -251,9 +283,8 @@ func (e *Engine) readTimers(ctx context.Context, after store.Timer, limit int) (
 	return list, err
 }
 
-// fire sends due timers to their executions. It returns when each has a permit to wake its
-// execution.
-func (e *Engine) fire(due []store.Timer) {
+// fire sends due timers to their executions. It returns when each has one of the permits to wake its execution.
+func (e *Engine) fire(due []store.Timer, permits chan struct{}) {
 	for _, t := range due {
 		inst, drive := e.instances.put(t.Execution, message{kind: applyEvent, event: machine.Event{
 			Kind: machine.TimerFired, Command: machine.CommandID(t.Command),
@@ -262,12 +293,12 @@ func (e *Engine) fire(due []store.Timer) {
 			continue
 		}
 		select {
-		case e.wakePermits <- struct{}{}:
+		case permits <- struct{}{}:
 		case <-e.ctx.Done():
 			return // the next start finds the rows
 		}
 		e.goWork(func() {
-			defer func() { <-e.wakePermits }()
+			defer func() { <-permits }()
 			e.drive(inst)
 		})
 	}

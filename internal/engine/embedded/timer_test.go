@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -44,7 +45,7 @@ func TestTimersFireInOrderThroughTheWindow(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		now := int64(0)
 		rows := &timerRows{}
-		ts := newTimers(16, func() int64 { return now })
+		ts := newClock(chargehand.Live, 16, 1, func() int64 { return now })
 		ts.read = rows.after
 		next := int64(0)
 		add := func() {
@@ -110,7 +111,7 @@ func TestTimersAddedWhileAPageIsRead(t *testing.T) {
 	rows := &timerRows{}
 	rows.put(store.Timer{Execution: 1, Command: 1, DueMs: 100})
 	rows.put(store.Timer{Execution: 2, Command: 1, DueMs: 50})
-	ts := newTimers(8, func() int64 { return 1000 })
+	ts := newClock(chargehand.Live, 8, 1, func() int64 { return 1000 })
 	ts.read = func(ctx context.Context, after store.Timer, limit int) ([]store.Timer, error) {
 		page, err := rows.after(ctx, after, limit)
 		ts.add(store.Timer{Execution: 3, Command: 1, DueMs: 70}) // committed after the page was read
@@ -133,7 +134,7 @@ func TestTimersStayWhileAPageIsRead(t *testing.T) {
 	for i := range int64(8) {
 		rows.put(store.Timer{Execution: i, Command: 1, DueMs: 500 + i})
 	}
-	ts := newTimers(4, func() int64 { return 1000 })
+	ts := newClock(chargehand.Live, 4, 1, func() int64 { return 1000 })
 	ts.read = rows.after
 	if err := ts.page(t.Context()); err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestTimersStayWhileAPageIsRead(t *testing.T) {
 }
 
 func TestTimersSurviveAFailedRead(t *testing.T) {
-	ts := newTimers(8, func() int64 { return 1000 })
+	ts := newClock(chargehand.Live, 8, 1, func() int64 { return 1000 })
 	fails := errors.New("no")
 	ts.read = func(context.Context, store.Timer, int) ([]store.Timer, error) { return nil, fails }
 	if err := ts.page(t.Context()); !errors.Is(err, fails) {
@@ -191,7 +192,7 @@ func TestTimersSurviveAFailedRead(t *testing.T) {
 // that failed.
 func TestTimersAddedAgainWhileReading(t *testing.T) {
 	timer := store.Timer{Execution: 1, Command: 2, DueMs: 3}
-	ts := newTimers(10, func() int64 { return 0 })
+	ts := newClock(chargehand.Live, 10, 1, func() int64 { return 0 })
 	ts.read = func(context.Context, store.Timer, int) ([]store.Timer, error) {
 		ts.remove(1, 2)
 		ts.add(timer)
@@ -200,7 +201,7 @@ func TestTimersAddedAgainWhileReading(t *testing.T) {
 	if err := ts.page(t.Context()); err != nil || ts.held() != 1 {
 		t.Fatalf("%d timers are held, %v", ts.held(), err)
 	}
-	ts = newTimers(10, func() int64 { return 0 })
+	ts = newClock(chargehand.Live, 10, 1, func() int64 { return 0 })
 	ts.read = func(context.Context, store.Timer, int) ([]store.Timer, error) {
 		ts.add(timer)
 		ts.remove(1, 2)

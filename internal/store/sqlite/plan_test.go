@@ -303,8 +303,8 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH e USING INDEX execution_unfinished (state=? AND (account,batch,item)>(?,?,?))"}},
 		"items of a batch": {func(r *store.Reader) error { return r.BatchItems(1, 0, 5, nil, nil) }, []string{
 			"SEARCH e USING INDEX execution_batch (batch=? AND status=? AND item>?)"}},
-		"due timers": {func(r *store.Reader) error { _, err := r.TimersDue(1, 5); return err }, []string{
-			"SEARCH timer USING COVERING INDEX timer_due (due_ms<?)"}},
+		"next timers": {func(r *store.Reader) error { _, err := r.TimersAfter(store.Timer{}, 5); return err }, []string{
+			"SEARCH timer USING COVERING INDEX timer_due (environment=? AND (due_ms,execution,command)>(?,?,?))"}},
 		"published workflows": {func(r *store.Reader) error {
 			_, err := r.ListWorkflows(store.WorkflowFilter{Account: 1, Limit: 5})
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -15,62 +16,54 @@ var timerTests = map[string]func(*fixture){
 
 func timersDue(f *fixture) {
 	a, b := f.inserted(), f.inserted()
-	f.view(func(r *store.Reader) error {
-		if _, ok, err := r.NextTimerMs(); ok || err != nil {
-			f.Errorf("a timer before there is one (%v)", err)
-		}
-		return nil
-	})
-	want := []store.Timer{ // by due time, execution, command
-		{Execution: b, Command: 9, DueMs: 5}, {Execution: a, Command: 1, DueMs: 10}, {Execution: a, Command: 2, DueMs: 10},
-		{Execution: b, Command: 1, DueMs: 10}, {Execution: a, Command: 3, DueMs: 11},
+	live := func(execution int64, command uint64, dueMs int64) store.Timer {
+		return store.Timer{Environment: chargehand.Live, Execution: execution, Command: command, DueMs: dueMs}
 	}
+	want := []store.Timer{live(b, 9, 5), live(a, 1, 10), live(a, 2, 10), live(b, 1, 10), live(a, 3, 11)} // by due time, execution, command
+	test := store.Timer{Environment: chargehand.Test, Execution: b, Command: 2, DueMs: 7}
 	f.update(func(tx *store.Tx) error {
+		err := tx.PutTimer(test)
 		for _, i := range []int{4, 2, 0, 3, 1} {
-			if err := tx.PutTimer(want[i]); err != nil {
-				return err
-			}
+			err = errors.Join(err, tx.PutTimer(want[i]))
 		}
-		return nil
+		return err
 	})
-	due := func(uptoMs int64, limit int) (list []store.Timer) {
-		f.view(func(r *store.Reader) (err error) {
-			list, err = r.TimersDue(uptoMs, limit)
-			return err
-		})
-		return list
-	}
-	for _, c := range []struct {
-		uptoMs int64
-		limit  int
-		want   []store.Timer
-	}{{4, 9, nil}, {5, 9, want[:1]}, {10, 9, want[:4]}, {100, 2, want[:2]}, {100, 9, want}} {
-		if got := due(c.uptoMs, c.limit); !reflect.DeepEqual(got, c.want) {
-			f.Errorf("due at %d: %v, want %v", c.uptoMs, got, c.want)
-		}
-	}
 	f.view(func(r *store.Reader) error {
-		next, ok, err := r.NextTimerMs()
-		if next != 5 || !ok {
-			f.Errorf("next is %d, %v", next, ok)
-		}
-		of, err2 := r.Timers(a)
+		of, err := r.Timers(a)
 		if !reflect.DeepEqual(of, []store.Timer{want[1], want[2], want[4]}) {
 			f.Errorf("timers of one execution: %v", of)
 		}
-		var behind []store.Timer
-		for after := (store.Timer{}); ; {
-			page, err := r.TimersAfter(after, 2)
-			if err != nil || len(page) == 0 {
-				break
+		for _, c := range []struct {
+			env  chargehand.Environment
+			want []store.Timer
+		}{{chargehand.Live, want}, {chargehand.Test, []store.Timer{test}}} {
+			var got []store.Timer
+			for after := (store.Timer{Environment: c.env}); ; {
+				page, err := r.TimersAfter(after, 2)
+				if err != nil {
+					return err
+				}
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, page...)
+				after = page[len(page)-1]
 			}
-			behind = append(behind, page...)
-			after = page[len(page)-1]
+			if !reflect.DeepEqual(got, c.want) {
+				f.Errorf("in pages, environment %v: %v, want %v", c.env, got, c.want)
+			}
 		}
-		if !reflect.DeepEqual(behind, want) {
-			f.Errorf("in pages: %v, want %v", behind, want)
+		for uptoMs, want := range map[int64]int64{4: 0, 5: 1, 7: 2, 10: 5, 100: 6} {
+			n, err2 := r.CountTimersDue(uptoMs, 100)
+			if n != want {
+				f.Errorf("%d timers are due at %d, want %d", n, uptoMs, want)
+			}
+			err = errors.Join(err, err2)
 		}
-		return errors.Join(err, err2)
+		if n, err2 := r.CountTimersDue(100, 3); n != 3 || err2 != nil {
+			f.Errorf("%d timers counted up to 3 (%v)", n, err2)
+		}
+		return err
 	})
 }
 
@@ -78,8 +71,8 @@ func timersDeleted(f *fixture) {
 	a, b := f.inserted(), f.inserted()
 	f.update(func(tx *store.Tx) error {
 		return errors.Join(
-			tx.PutTimer(store.Timer{Execution: a, Command: 1, DueMs: 1}), tx.PutTimer(store.Timer{Execution: a, Command: 2, DueMs: 2}),
-			tx.PutTimer(store.Timer{Execution: b, Command: 1, DueMs: 3}),
+			tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: a, Command: 1, DueMs: 1}), tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: a, Command: 2, DueMs: 2}),
+			tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: b, Command: 1, DueMs: 3}),
 			tx.DeleteTimer(a, 1), tx.DeleteTimer(a, 1), tx.DeleteTimer(a, 99))
 	})
 	if n := f.number(`SELECT COUNT(*) FROM timer`); n != 2 {
@@ -87,7 +80,7 @@ func timersDeleted(f *fixture) {
 	}
 	f.update(func(tx *store.Tx) error { return tx.DeleteTimers(a) })
 	f.view(func(r *store.Reader) error {
-		left, err := r.TimersDue(100, 10)
+		left, err := r.Timers(b)
 		if len(left) != 1 || left[0].Execution != b {
 			f.Errorf("left: %v", left)
 		}
@@ -97,6 +90,10 @@ func timersDeleted(f *fixture) {
 
 func timersUnique(f *fixture) {
 	no := f.inserted()
-	f.update(func(tx *store.Tx) error { return tx.PutTimer(store.Timer{Execution: no, Command: 1, DueMs: 1}) })
-	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.PutTimer(store.Timer{Execution: no, Command: 1, DueMs: 2}) })
+	f.update(func(tx *store.Tx) error {
+		return tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: no, Command: 1, DueMs: 1})
+	})
+	f.refused(store.ErrConflict, func(tx *store.Tx) error {
+		return tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: no, Command: 1, DueMs: 2})
+	})
 }

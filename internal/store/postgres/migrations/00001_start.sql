@@ -506,13 +506,14 @@ CREATE TABLE checkpoint (
 
 -- A row is a timer of an execution. It goes when it has fired, or the execution ends.
 CREATE TABLE timer (
-    execution BIGINT NOT NULL,
-    command   BIGINT NOT NULL,
-    due_ms    BIGINT NOT NULL,
+    execution   BIGINT NOT NULL,
+    command     BIGINT NOT NULL,
+    environment SMALLINT NOT NULL,
+    due_ms      BIGINT NOT NULL,
     PRIMARY KEY (execution, command)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
--- TimersDue, TimersAfter, NextTimerMs.
-CREATE INDEX timer_due ON timer (due_ms, execution, command);
+-- TimersAfter, CountTimersDue.
+CREATE INDEX timer_due ON timer (environment, due_ms, execution, command);
 
 -- A row is a part of the timeline of an execution. The last part is in outcome.
 CREATE TABLE timeline_chunk (

@@ -497,13 +497,14 @@ CREATE TABLE checkpoint (
 
 -- A row is a timer of an execution. It goes when it has fired, or the execution ends.
 CREATE TABLE timer (
-    execution INTEGER NOT NULL,
-    command   INTEGER NOT NULL,
-    due_ms    INTEGER NOT NULL,
+    execution   INTEGER NOT NULL,
+    command     INTEGER NOT NULL,
+    environment INTEGER NOT NULL,
+    due_ms      INTEGER NOT NULL,
     PRIMARY KEY (execution, command)
 ) STRICT, WITHOUT ROWID;
--- TimersDue, TimersAfter, NextTimerMs.
-CREATE INDEX timer_due ON timer (due_ms, execution, command);
+-- TimersAfter, CountTimersDue.
+CREATE INDEX timer_due ON timer (environment, due_ms, execution, command);
 
 -- A row is a part of the timeline of an execution. The last part is in outcome.
 CREATE TABLE timeline_chunk (
