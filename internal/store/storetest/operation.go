@@ -228,7 +228,7 @@ func operationState(f *fixture) {
 	f.update(func(tx *store.Tx) error {
 		_, err := finish(tx, ended, startMs, `{}`)
 		for i, dueMs := range []int64{5, 6, 7} {
-			err = errors.Join(err, tx.PutTimer(store.Timer{Execution: first.No, Command: uint64(i), DueMs: dueMs}))
+			err = errors.Join(err, tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: first.No, Command: uint64(i), DueMs: dueMs}))
 		}
 		return err
 	})
