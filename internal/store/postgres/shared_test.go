@@ -179,7 +179,7 @@ func TestPutOff(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgres.Options{URL: server(t).NewSchema(t)})
 	st := store.New(db)
-	if err := st.Update(t.Context(), func(tx *store.Tx) error { return tx.PutTimer(store.Timer{Execution: 1, Command: 1}) }); err != nil {
+	if err := st.Update(t.Context(), func(tx *store.Tx) error { return tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: 1, Command: 1}) }); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -190,13 +190,13 @@ func TestPutOff(t *testing.T) {
 				command = 1 // taken
 			}
 			err := st.Update(context.Background(), func(tx *store.Tx) error {
-				if err := tx.PutTimer(store.Timer{Execution: 1, Command: uint64(1000 + i)}); err != nil {
+				if err := tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: 1, Command: uint64(1000 + i)}); err != nil {
 					return err
 				}
-				if err := tx.PutTimer(store.Timer{Execution: 1, Command: command}); err != nil {
+				if err := tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: 1, Command: command}); err != nil {
 					return err
 				}
-				return tx.PutTimer(store.Timer{Execution: 1, Command: uint64(2000 + i)})
+				return tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: 1, Command: uint64(2000 + i)})
 			})
 			if i%3 == 0 != errors.Is(err, store.ErrConflict) || i%3 != 0 && err != nil {
 				t.Errorf("update %d: %v", i, err)

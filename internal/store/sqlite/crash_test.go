@@ -71,7 +71,7 @@ func crashStep(st *store.Store, say func(string, int64) error, n uint64) error {
 		if err := tx.InsertExecution(&e); err != nil {
 			return err
 		}
-		if err := tx.PutTimer(store.Timer{Execution: e.No, Command: 1, DueMs: 1}); err != nil {
+		if err := tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: e.No, Command: 1, DueMs: 1}); err != nil {
 			return err
 		}
 		return tx.AppendJournal(&store.JournalRow{Execution: e.No, Seq: 1, Event: store.Payload{Inline: make([]byte, 300)}})

@@ -202,7 +202,7 @@ func endTakesWork(f *fixture) {
 				tx.AppendJournal(&store.JournalRow{Execution: no, Seq: 1, Event: inline("e")}),
 				tx.AppendJournal(&store.JournalRow{Execution: no, Seq: 2, Event: event}),
 				tx.PutCheckpoint(&store.Checkpoint{Execution: no, Seq: 1, State: state}),
-				tx.PutTimer(store.Timer{Execution: no, Command: 1, DueMs: 5}),
+				tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: no, Command: 1, DueMs: 5}),
 				tx.AppendTimelineChunk(no, []byte("chunk")))
 		})
 	}
