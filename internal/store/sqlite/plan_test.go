@@ -74,7 +74,6 @@ var whole = map[string]string{
 	" node ":                                "an installation has a few servers",
 	"GROUP BY account, environment":         "at recovery only: everything that is queued",
 	"WHERE state <> 0 GROUP BY state":       "at recovery and for metrics: everything that has not ended",
-	"FROM timer ORDER BY due_ms LIMIT 1":    "the first entry of an index",
 	"WHERE state = 5 ORDER BY start_ms":     "the first entry of an index",
 	"FROM batch WHERE status < 3":           "the batches that are not final, from their own index",
 	"AND batch = ?1 GROUP BY state":         "groups of at most four",
