@@ -179,7 +179,9 @@ func TestPutOff(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgres.Options{URL: server(t).NewSchema(t)})
 	st := store.New(db)
-	if err := st.Update(t.Context(), func(tx *store.Tx) error { return tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: 1, Command: 1}) }); err != nil {
+	if err := st.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.PutTimer(store.Timer{Environment: chargehand.Live, Execution: 1, Command: 1})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
