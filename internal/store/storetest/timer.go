@@ -19,7 +19,8 @@ func timersDue(f *fixture) {
 	live := func(execution int64, command uint64, dueMs int64) store.Timer {
 		return store.Timer{Environment: chargehand.Live, Execution: execution, Command: command, DueMs: dueMs}
 	}
-	want := []store.Timer{live(b, 9, 5), live(a, 1, 10), live(a, 2, 10), live(b, 1, 10), live(a, 3, 11)} // by due time, execution, command
+	// By due time, execution, command.
+	want := []store.Timer{live(b, 9, 5), live(a, 1, 10), live(a, 2, 10), live(b, 1, 10), live(a, 3, 11)}
 	test := store.Timer{Environment: chargehand.Test, Execution: b, Command: 2, DueMs: 7}
 	f.update(func(tx *store.Tx) error {
 		err := tx.PutTimer(test)
