@@ -76,7 +76,7 @@ var taskWords = map[string]map[string]string{
 		"too-large": "Es wurde mehr gesendet, als erlaubt ist: 1 GiB an Dateien und 1 MiB Text. Geh zurück und sende weniger.", "data-large": "Alles Eingegebene zusammen hat mehr als 256 KiB, das ist zu viel.",
 		"comment-large": "Der Kommentar ist zu lang: 16 KiB sind erlaubt.", "no-outcome": "Das ist keine der möglichen Antworten. Wähle einen der Knöpfe.",
 		"file-large": "%s ist zu groß. Eine Datei darf %s haben.", "file-refused": "%s ist nicht von der Art, die hier erlaubt ist.", "file-room": "%s konnte nicht gespeichert werden: Der Server hat keinen Platz dafür. Versuche es später noch einmal.",
-		"file-quota": "%s konnte nicht gespeichert werden: Wer diesen Link geschickt hat, hat keinen Platz mehr für Dateien. Bitte dort um Platz oder einen anderen Weg.",
+		"file-quota": "%s konnte nicht gespeichert werden: Wer diesen Link geschickt hat, hat keinen Platz mehr für Dateien. Bitte diese Person, Platz zu schaffen, oder sende die Datei auf einem anderen Weg.",
 		"file-many":  "Über diesen Link können keine Dateien mehr hochgeladen werden. Er nimmt 100 Dateien mit zusammen 1 GiB, auch die, die du wieder weggelassen hast.", "file-name": "Der Name einer Datei ist zu lang: 255 Bytes sind erlaubt.",
 		"file-failed": "%s konnte nicht hochgeladen werden. Versuche es noch einmal.", "file-missing": "Eine Datei wird gebraucht.",
 		"option": "Möglichkeit", "multiple": "Ein Vielfaches von %s.", "least-length": "Mindestens %s Zeichen.", "pattern": "Es muss zu %s passen.", "least-items": "Mindestens %s Einträge.", "most-items": "Höchstens %s Einträge.",

@@ -135,6 +135,7 @@ test("while the server is away nothing is sent, what is typed stays, and all con
     await button.press("Enter");
     expect(sent()).toHaveLength(before);
     await mend();
+    expect(sent()).toHaveLength(before);
     await button.click();
     await expect(dialog).toHaveCount(0);
     await expect(page.getByRole("main").getByText("cancelled").first()).toBeVisible();
@@ -156,6 +157,8 @@ test("while the server is away nothing is sent, what is typed stays, and all con
     expect(sent()).toHaveLength(before);
     await expect(page.getByRole("button", { name: "Save draft" })).toBeDisabled();
     await mend();
+    expect(sent()).toHaveLength(before);
+    await expect(page.getByText("Until it answers again nothing can be sent")).toHaveCount(0);
     await expect(page.getByText("unsaved changes")).toBeVisible();
     await page.getByRole("button", { name: "Save draft" }).click();
     await expect.poll(() => sent().length).toBeGreaterThan(before);

@@ -76,21 +76,18 @@ test("pages that are open under a stream of changes hold no more in the end than
   await expect.poll(async () => Number(await facts())).toBeGreaterThan(0);
 
   // All items of the batch have begun by now. The list gets another execution every second.
-  let over = false;
-  const starting = (async () => {
-    while (!over) {
+  const changing = async (time: number) => {
+    for (const end = Date.now() + time * 1000; Date.now() < end; ) {
       await run(admin, short, { number: 0 }, "0s");
       await pause(1000);
     }
-  })();
+  };
 
-  await pause((seconds / 5) * 1000); // until everything is loaded and compiled
+  await changing(seconds / 5); // until everything is loaded and compiled
   const [early, factsEarly] = [await done(), Number(await facts())];
   const before = await Promise.all(pages.map(([, page, work]) => held(page, work)));
-  await pause(seconds * 0.7 * 1000);
+  await changing(seconds * 0.7);
   const after = await Promise.all(pages.map(([, page, work]) => held(page, work)));
-  over = true;
-  await starting;
 
   // It was a stream of changes, and it has reached the pages.
   expect(await done()).toBeGreaterThan(early);

@@ -57,7 +57,9 @@ export async function reachable(): Promise<boolean> {
 /** Calls back whenever the server has come back, until the function that it returns is called. */
 export function onReturn(listener: () => void): () => void {
   returns.add(listener);
-  return () => returns.delete(listener);
+  return () => {
+    returns.delete(listener);
+  };
 }
 
 /** Of what says on every page that the server cannot be reached. What cannot be used because of it refers to it. */

@@ -115,11 +115,17 @@ function share(wiring: Wiring) {
       };
       stream = connect(wish, wiring);
     } else if (typeof next === "string" && next !== "") {
+      // One of them may be closed while the others need the same stream.
+      const still = () => together.filter((each) => followers.includes(each));
       const wish = {
         address: () => next,
         types: ["open", "execution", "batch", "gone", "tasks"],
-        tell: (type: string, text: string) => tellAll(together, type, text),
-        health: (good: boolean) => (good ? undefined : together.forEach(drop)),
+        tell: (type: string, text: string) => tellAll(still(), type, text),
+        health: (good: boolean) => (good ? undefined : still().forEach(drop)),
+        ended() {
+          current = ""; // the next that joins opens it again
+          still().forEach(drop);
+        },
       };
       stream = connect(wish, wiring);
     }

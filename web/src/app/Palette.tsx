@@ -1,5 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { useLostSince } from "../api/connection.ts";
 import { environment } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { languages, t } from "../messages/index.ts";
@@ -22,6 +23,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
   const may = useMay();
   const { environments } = useMe();
   const texts = shellTexts().palette;
+  const lost = useLostSince() !== undefined; // nobody is to believe that they have signed out
   const fixed: Command[] = [
     ...allSections
       .filter((section) => section.scopes.some(may))
@@ -47,7 +49,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
       run: () => void changeLanguage(name),
     })),
     { name: texts.keys, run: showKeys },
-    { name: texts.signOut, run: () => void signOut() },
+    ...(lost ? [] : [{ name: texts.signOut, run: () => void signOut() }]),
   ];
   const wanted = text.trim();
   const found = fixed.filter((command) => command.name.toLowerCase().includes(wanted.toLowerCase()));

@@ -76,7 +76,7 @@ export const audit = {
   address: "Von wo",
   filters: { actor: "Wer", action: "Was", target: "Woran", after: "Nach", before: "Vor" },
   actorHelp: "E-Mail, Id oder system",
-  targetHelp: "Id, E-Mail, Namespace/Name",
+  targetHelp: "Id, E-Mail, Namespace/Name, Geheimnis",
   anyAction: "alles",
   actions,
   action: (name: string) => actions[name] ?? name,

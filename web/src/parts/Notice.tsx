@@ -39,10 +39,11 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
       {error.message !== error.title && <p>{error.message}</p>}
       {/* What the first paragraph has said already is not said again. */}
       {error.fields
-        .filter((field) => !error.message.includes(field.detail))
-        .map((field) => (
-          <p key={field.pointer ?? field.parameter ?? field.detail}>
-            <code>{field.pointer ?? field.parameter}</code> {field.detail}
+        .map(({ pointer, parameter, detail }) => ({ where: pointer ?? parameter ?? "", detail }))
+        .filter(({ where, detail }) => !error.message.includes(detail) || !error.message.includes(where))
+        .map(({ where, detail }) => (
+          <p key={where + detail}>
+            <code>{where}</code> {!error.message.includes(detail) && detail}
           </p>
         ))}
       {error.retryAfter > 0 && <p>{texts.busy(formatDuration(error.retryAfter * 1000))}</p>}

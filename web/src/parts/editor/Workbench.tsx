@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Suspense, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
-import { isLost } from "../../api/connection.ts";
+import { isLost, onReturn } from "../../api/connection.ts";
 import type { Base } from "../../api/definitions.ts";
 import { environment } from "../../api/environment.ts";
 import type { CoveredTask } from "../../api/tests.ts";
@@ -73,6 +73,12 @@ export default function Workbench({
     setText(next);
     saving.tell("");
   };
+  const sendable = useEffectEvent(() => {
+    if (saving.status === t().connection.held) {
+      saving.tell("");
+    }
+  });
+  useEffect(() => onReturn(() => sendable()), []);
   const [side, setSide] = useState<(typeof sides)[number]>(sample === undefined ? "graph" : "expression");
   const [opened, setOpened] = useState<readonly string[]>([side]); // what is typed there stays
   const [covered, setCovered] = useState<{ text: string; tasks: ReadonlyMap<string, CoveredTask> }>();

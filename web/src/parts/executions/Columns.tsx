@@ -1,8 +1,9 @@
-import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { useLostSince } from "../../api/connection.ts";
 import { putListSettings } from "../../api/views.ts";
 import { executionsTexts } from "../../messages/executions.ts";
+import { Action } from "../Action.tsx";
 import { Menu } from "../Menu.tsx";
 import { Failure } from "../Notice.tsx";
 import { chosenColumns, columns, fixed, toggled, type Column } from "./columns.ts";
@@ -11,6 +12,7 @@ import { columnName } from "./names.ts";
 /** Which columns the list has. The choice is the person's, on every machine. */
 export function Columns({ chosen }: { chosen: readonly Column[] }) {
   const texts = executionsTexts();
+  const lost = useLostSince() !== undefined;
   // What was pressed shows before the server has answered, and goes back if it refuses.
   const [picked, setPicked] = useState<readonly string[]>();
   const put = useMutation({
@@ -31,15 +33,15 @@ export function Columns({ chosen }: { chosen: readonly Column[] }) {
               <input
                 type="checkbox"
                 checked={shown.includes(column)}
-                disabled={fixed.includes(column)}
+                disabled={lost || fixed.includes(column)}
                 onChange={() => pick(toggled(shown, column))}
               />
               {columnName(column)}
             </label>
           ))}
-          <Button variant="subtle" onClick={() => pick([])}>
+          <Action variant="subtle" onClick={() => pick([])}>
             {texts.usualColumns}
-          </Button>
+          </Action>
           {put.error && <Failure error={put.error} />}
         </>
       )}

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { putListSettings, type View } from "../../api/views.ts";
 import { executionsTexts } from "../../messages/executions.ts";
-import { Action } from "../Action.tsx";
+import { Action, useHeld } from "../Action.tsx";
 import { Menu } from "../Menu.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -25,6 +25,7 @@ export function Views({ views, search }: { views: readonly View[]; search: Searc
   const texts = executionsTexts();
   const [name, setName] = useState("");
   const put = useMutation({ mutationFn: (next: View[]) => putListSettings({ views: next }) });
+  const held = useHeld();
   const own = views.filter(isOfList);
   return (
     <Menu name={texts.views}>
@@ -43,6 +44,7 @@ export function Views({ views, search }: { views: readonly View[]; search: Searc
                   aria-label={texts.removeView(view.name)}
                   title={texts.removeView(view.name)}
                   onClick={() => put.mutate(views.filter((other) => other !== view))}
+                  {...held}
                 >
                   <IconX aria-hidden size={14} />
                 </ActionIcon>

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { Problem } from "../../api/problem.ts";
@@ -264,9 +263,9 @@ function Kept({ entering }: { entering: Entering }) {
     return (
       <p role="alert" className="row">
         <span className="complaint">{texts.stays}</span>
-        <Button variant="subtle" size="compact-sm" onClick={entering.discard}>
+        <Action variant="subtle" size="compact-sm" onClick={entering.discard}>
           {t().again}
-        </Button>
+        </Action>
       </p>
     );
   }
@@ -278,9 +277,9 @@ function Kept({ entering }: { entering: Entering }) {
   return (
     <p className="row">
       <span className="meta">{kept.changed ? waits : texts.saved(at)}</span>
-      <Button variant="subtle" size="compact-sm" onClick={entering.discard}>
+      <Action variant="subtle" size="compact-sm" onClick={entering.discard}>
         {texts.discard}
-      </Button>
+      </Action>
     </p>
   );
 }
