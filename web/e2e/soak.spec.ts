@@ -77,7 +77,7 @@ test("pages that are open under a stream of changes hold no more in the end than
 
   // All items of the batch have begun by now. The list gets another execution every second.
   const changing = async (time: number) => {
-    for (const end = Date.now() + time * 1000; Date.now() < end; ) {
+    for (const end = Date.now() + time * 1000; Date.now() < end;) {
       await run(admin, short, { number: 0 }, "0s");
       await pause(1000);
     }
