@@ -122,9 +122,9 @@ func TestTriesFromOneNetwork(t *testing.T) {
 				limited = err
 			}
 		}
-		refused(t, "from one network", limited, chargehand.CodeRateLimited, "wait")
+		refused(t, "from one network", limited, chargehand.CodeRateLimited, "Wait")
 		_, err := fx.SignIn(ctx, "ada@example.com", good, Client{Address: netip.MustParseAddr("2001:db8::ffff")})
-		refused(t, "a good one from there", err, chargehand.CodeRateLimited, "wait")
+		refused(t, "a good one from there", err, chargehand.CodeRateLimited, "Wait")
 		if _, err := fx.SignIn(ctx, "ada@example.com", good, Client{Address: netip.MustParseAddr("2001:db8:0:1::1")}); err != nil {
 			t.Errorf("from another network: %v", err)
 		}

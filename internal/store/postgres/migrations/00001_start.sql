@@ -508,7 +508,7 @@ CREATE TABLE checkpoint (
 CREATE TABLE timer (
     execution   BIGINT NOT NULL,
     command     BIGINT NOT NULL,
-    environment SMALLINT NOT NULL CHECK (environment IN (1, 2)),
+    environment SMALLINT NOT NULL,
     due_ms      BIGINT NOT NULL,
     PRIMARY KEY (execution, command)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);

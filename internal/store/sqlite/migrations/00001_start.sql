@@ -499,7 +499,7 @@ CREATE TABLE checkpoint (
 CREATE TABLE timer (
     execution   INTEGER NOT NULL,
     command     INTEGER NOT NULL,
-    environment INTEGER NOT NULL CHECK (environment IN (1, 2)),
+    environment INTEGER NOT NULL,
     due_ms      INTEGER NOT NULL,
     PRIMARY KEY (execution, command)
 ) STRICT, WITHOUT ROWID;
