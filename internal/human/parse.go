@@ -111,7 +111,7 @@ func (p *parser) assignees(with map[string]any) (a Assignees) {
 }
 
 // people reads ids and e-mail addresses of persons. An entry may be the `by` of an earlier answer. makers: it stands
-// for those too who may stand behind that answer.
+// for those too who may stand behind that answer, and whoever stands behind several answers is named once.
 func (p *parser) people(v value.Value, pointer string, makers bool) (list []string) {
 	for i, item := range p.list(v, pointer, MaxAssignees) {
 		at := fmt.Sprintf("%s/%d", pointer, i)
@@ -122,17 +122,21 @@ func (p *parser) people(v value.Value, pointer string, makers bool) (list []stri
 				continue
 			}
 		}
-		if text, ok := p.filled(item, at); ok {
+		if text, ok := p.filled(item, at); ok && !(makers && isObject && slices.Contains(list, text)) {
 			list = append(list, text)
 		}
 		via, _ := object["via"].(map[string]any)
 		if maker := via["made_by"]; makers && maker != nil {
-			if text, ok := p.filled(maker, at+"/via/made_by"); ok {
+			if text, ok := p.filled(maker, at+"/via/made_by"); ok && !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 		}
 		if behind := via["behind"]; makers && behind != nil {
-			list = append(list, p.texts(behind, at+"/via/behind", MaxAssignees)...)
+			for _, text := range p.texts(behind, at+"/via/behind", MaxAssignees) {
+				if !slices.Contains(list, text) {
+					list = append(list, text)
+				}
+			}
 		}
 	}
 	return list

@@ -19,9 +19,13 @@ type HumanComment struct {
 	CreatedMs int64
 }
 
-// InsertHumanComment adds a comment to a task, and sets c.No and c.Task. It counts for its author.
+// InsertHumanComment adds a comment to a task, and sets c.No and c.Task. It counts for its author. ErrNotFound: the task is gone.
 func (t *Tx) InsertHumanComment(h *HumanTask, c *HumanComment) (err error) {
 	c.Task = h.No
+	// The row of the task is locked, so that its deletion finds the comment and what it counts for.
+	if err := t.one(`SELECT no FROM human_task WHERE no = ?1`+t.c.ForUpdate(), func(Row) {}, h.No); err != nil {
+		return fmt.Errorf("comment on a human task: %w", err)
+	}
 	c.No, err = t.insert("comment on a human task", `INSERT INTO human_comment (id, task, author, by_id, by_name, text, bytes, created_ms)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, c.ID[:], c.Task, c.Author, c.ByID, c.ByName, t.seal(kindTaskComment, idKey(c.ID), []byte(c.Text)),
 		int64(len(c.Text)), c.CreatedMs)
