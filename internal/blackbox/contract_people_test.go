@@ -126,6 +126,13 @@ func openedTask(s *server, flow string) (path, task string, err error) {
 		return "", "", fmt.Errorf("start: %w %d %s", err, made.Status, made.Body)
 	}
 	id, tasks := text(made.Object()["execution_id"]), list(made.Object()["human_tasks"])
+	for asked := 0; len(tasks) == 0 && asked < 5 && text(made.Object()["status"]) == "processing"; asked++ {
+		// A busy machine has not opened the task within the wait.
+		if made, err = s.Try("GET", executions(flow)+"/"+id+"?wait=60s", ""); err != nil {
+			return "", "", err
+		}
+		tasks = list(made.Object()["human_tasks"])
+	}
 	if len(tasks) == 0 {
 		withdrawn, err := s.Try("GET", "/human-tasks?status=withdrawn&sort=created&execution_id="+id, "")
 		if err != nil {

@@ -2,7 +2,6 @@ package blackbox_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,7 +52,6 @@ func TestHostileTests(t *testing.T) {
 	slow := "do:\n- each: {for: {each: i, in: '${ [range(1000)] }'}, do: [{a: {set: {x: '${ [range(900000)] | length }'}}}]}\n"
 	hoard := "do:\n- each:\n    for: {each: i, in: '${ [range(500)] }'}\n    do: [{a: {set: {x: '${ \"x\" * 15000000 + ($i | tostring) }'}, output: {as: .}, export: {as: '${ $context + {($i | tostring): .x} }'}}}]\n"
 	// What takes seconds of a processor: a busy machine may stop it earlier than the limit that is meant.
-	long := []string{"endless loop", "endless loop in many tests", "many tests"}
 	for _, attack := range []struct {
 		name, rest, tests string
 		files             object
@@ -100,10 +98,11 @@ func TestHostileTests(t *testing.T) {
 			a := testedBy(t, s, author, attack.rest, attack.tests, attack.files)
 			took := time.Since(began)
 			stop()
+			stopped := a.Status == 422 && a.Object()["code"] == "tests_stopped"
 			switch {
-			case attack.status == 0 && (a.Status == 200 || a.Status == 422 && strings.Contains(string(a.Body), "tests_stopped")):
-			case slices.Contains(long, attack.name) && (a.Status == 200 && strings.Contains(string(a.Body), `"code":"stopped"`) ||
-				a.Status == 422 && strings.Contains(string(a.Body), "tests_stopped")):
+			case attack.status == 0 && (a.Status == 200 || stopped):
+			case a.Status == 200 && strings.Contains(string(a.Body), `"code":"stopped"`) || stopped && took > 5*time.Second:
+				// Tests have the lowest priority: beside others that compute, any of them may take its whole time.
 				t.Logf("stopped after %s", took)
 			case a.Status != attack.status || !strings.Contains(string(a.Body), attack.says):
 				t.Errorf("status %d after %s, want %d with %s\n%.1500s", a.Status, took, attack.status, attack.says, a.Body)
@@ -112,7 +111,7 @@ func TestHostileTests(t *testing.T) {
 			if took > time.Minute || len(a.Body) > 8<<20 || strings.Contains(string(a.Body), "root:x:0") {
 				t.Errorf("answered after %s with %d bytes\n%.300s", took, len(a.Body), a.Body)
 			}
-			if attack.status == 422 {
+			if attack.status == 422 && !stopped {
 				for _, e := range list(a.Object()["errors"]) {
 					if e := fields(e); !isCount(e["line"]) || e["line"] == 0 || !isCount(e["column"]) || e["column"] == 0 || text(e["pointer"]) == "" {
 						t.Errorf("no position is named: %v", e)
