@@ -111,7 +111,7 @@ func (p *parser) assignees(with map[string]any) (a Assignees) {
 }
 
 // people reads ids and e-mail addresses of persons. An entry may be the `by` of an earlier answer. makers: it stands
-// for those too who may stand behind that answer, and whoever stands behind several answers is named once.
+// for those too who may stand behind that answer, and a person behind several answers is named once.
 func (p *parser) people(v value.Value, pointer string, makers bool) (list []string) {
 	for i, item := range p.list(v, pointer, MaxAssignees) {
 		at := fmt.Sprintf("%s/%d", pointer, i)

@@ -19,7 +19,8 @@ type HumanComment struct {
 	CreatedMs int64
 }
 
-// InsertHumanComment adds a comment to a task, and sets c.No and c.Task. It counts for its author. ErrNotFound: the task is gone.
+// InsertHumanComment adds a comment to a task, and sets c.No and c.Task. It counts for its author.
+// ErrNotFound: the task is gone.
 func (t *Tx) InsertHumanComment(h *HumanTask, c *HumanComment) (err error) {
 	c.Task = h.No
 	// The row of the task is locked, so that its deletion finds the comment and what it counts for.

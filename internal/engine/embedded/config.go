@@ -61,7 +61,7 @@ type Limits struct {
 	TimerWindow         int   // timers of an environment in memory; default 10,000
 	JournalEvents       int64 // events between two authoritative checkpoints; default 10,000
 	ReplayEvents        int   // events between two checkpoints, to be replayed after a crash; default 256
-	Wakes               int   // executions that messages load at once, as many by timers, half as many by those of test; default 64
+	Wakes               int   // executions that are loaded at once, by messages and by timers each; default 64
 	Yields              int   // looping executions that compute at once; default: all cores but one
 
 	// Bounds of one workflow in one environment; 0: as many as there are permits.

@@ -23,7 +23,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
   const may = useMay();
   const { environments } = useMe();
   const texts = shellTexts().palette;
-  const lost = useLostSince() !== undefined; // nobody is to believe that they have signed out
+  const lost = useLostSince() !== undefined; // a person must not believe that the session has ended
   const fixed: Command[] = [
     ...allSections
       .filter((section) => section.scopes.some(may))
