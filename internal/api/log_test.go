@@ -5,6 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,6 +157,35 @@ func TestEveryChangeIsLogged(t *testing.T) {
 		if managed && e.method != http.MethodGet && e.change == "" {
 			t.Errorf("%s %s has no line in the log", e.method, e.path)
 		}
+	}
+}
+
+// TestChangesAreDocumented: the page of the log has every message about a change, and no other.
+func TestChangesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/log.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Changes\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	quoted, aside := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`\([^)]*\)`)
+	var documented, said []string
+	for row := range strings.Lines(section) {
+		if cells := strings.Split(row, "|"); len(cells) == 4 {
+			for _, message := range quoted.FindAllStringSubmatch(aside.ReplaceAllString(cells[2], ""), -1) {
+				documented = append(documented, message[1])
+			}
+		}
+	}
+	for _, e := range endpoints() {
+		if e.change != "" {
+			said = append(said, e.change)
+		}
+	}
+	slices.Sort(documented)
+	slices.Sort(said)
+	if said = slices.Compact(said); !slices.Equal(documented, said) {
+		t.Errorf("docs/reference/log.md has\n%q\nthe routes say\n%q", documented, said)
 	}
 }
 
