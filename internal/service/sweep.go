@@ -52,6 +52,9 @@ const (
 	// sweepBehind is how long a sweep takes that is behind, because more comes than it deletes. From then on it takes
 	// half of the time.
 	sweepBehind = 10 * time.Second
+	// sweepTurn bounds the rows of one kind that are deleted before those of other kinds have their turn. So a kind of
+	// which more comes than is deleted, or of which there are millions, keeps no other one waiting for long.
+	sweepTurn = 10_000
 	// sweepEvery and useEvery are how often the work in the background is looked at.
 	sweepEvery = time.Minute
 	useEvery   = 10 * time.Second
@@ -69,10 +72,11 @@ func (s *Service) Run(ctx context.Context) {
 	uses, sweeps := time.NewTicker(useEvery), time.NewTicker(sweepEvery)
 	defer uses.Stop()
 	defer sweeps.Stop()
-	var scheduling sync.WaitGroup
-	scheduling.Go(func() { s.schedules.Run(ctx) })
-	scheduling.Go(func() { s.reserve.Run(ctx) })
-	defer scheduling.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { s.schedules.Run(ctx) })
+	beside.Go(func() { s.reserve.Run(ctx) })
+	beside.Go(func() { s.sweepOften(ctx) })
+	defer beside.Wait()
 	for {
 		select {
 		case <-uses.C:
@@ -81,11 +85,24 @@ func (s *Service) Run(ctx context.Context) {
 		case <-sweeps.C:
 			s.limiter.sweep(s.now())
 			s.quotas.events.sweep(s.now())
-			s.report("delete what is past its retention", s.Sweep(ctx))
 			s.report("warn of API keys that end", s.WarnOfKeys(ctx))
 		case <-ctx.Done():
 			s.report("write the last use of API keys", s.writeUses(context.WithoutCancel(ctx)))
 			s.report("write when sessions were last seen", s.writeSessionUses(context.WithoutCancel(ctx)))
+			return
+		}
+	}
+}
+
+// sweepOften sweeps until ctx ends. A sweep may take many minutes, which no other work waits for.
+func (s *Service) sweepOften(ctx context.Context) {
+	ticks := time.NewTicker(sweepEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			s.report("delete what is past its retention", s.Sweep(ctx))
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -100,9 +117,10 @@ func (s *Service) report(what string, err error) {
 
 // Sweep deletes everything that is past its time: executions with all that belongs to them,
 // batches when their items are gone, idempotency keys, uploads that nothing refers to, and
-// content an hour after its last reference. It works in small steps and gives space back
-// when it has deleted anything. Of the nodes on a shared database one sweeps at a time; the
-// others only look after what Puts of their own left behind.
+// content an hour after its last reference. It works in small steps, in which the kinds of rows
+// take turns, until nothing is left, and then gives space back if it has deleted anything. Of the
+// nodes on a shared database one sweeps at a time; the others only look after what Puts of their
+// own left behind.
 func (s *Service) Sweep(ctx context.Context) error {
 	if err := s.sweepRows(ctx); err != nil {
 		return err
@@ -114,30 +132,48 @@ func (s *Service) sweepRows(ctx context.Context) error {
 	if s.shared {
 		defer s.releaseSweep(context.WithoutCancel(ctx))
 	}
-	deleted, began := false, time.Now()
-	for _, step := range s.sweepSteps() {
-		for {
-			if mine, err := s.maySweep(ctx); err != nil || !mine {
-				return err
+	began, steps := time.Now(), s.sweepSteps()
+	for deleted := false; ; {
+		n, more, mine, err := s.sweepRound(ctx, steps, began)
+		if err != nil || !mine {
+			return err
+		}
+		deleted = deleted || n > 0
+		if !more {
+			if !deleted {
+				return nil
 			}
-			stepped := time.Now()
-			n, err := step(ctx)
-			if err != nil {
-				return err
+			return storageError(s.store.Compact(ctx))
+		}
+	}
+}
+
+// sweepRound gives each step a turn in a sweep that began then. It returns how many rows were deleted, whether a step
+// has more to delete than its turn allows, and whether this node still has the lease.
+func (s *Service) sweepRound(ctx context.Context, steps []sweepStep, began time.Time) (deleted int, more, mine bool, err error) {
+	for _, step := range steps {
+		for turn := 0; ; {
+			if mine, err = s.maySweep(ctx); err != nil || !mine {
+				return deleted, more, mine, err
 			}
-			deleted = deleted || n > 0
+			stepped, n := time.Now(), 0
+			if n, err = step(ctx); err != nil {
+				return deleted, more, mine, err
+			}
+			deleted, turn = deleted+n, turn+n
 			if n < sweepRows {
 				break
 			}
-			if err := pause.For(ctx, sweepRest(time.Since(began), time.Since(stepped))); err != nil {
-				return err
+			if turn >= sweepTurn {
+				more = true
+				break
+			}
+			if err = pause.For(ctx, sweepRest(time.Since(began), time.Since(stepped))); err != nil {
+				return deleted, more, mine, err
 			}
 		}
 	}
-	if !deleted {
-		return nil
-	}
-	return storageError(s.store.Compact(ctx))
+	return deleted, more, mine, nil
 }
 
 // sweepRest is how long a sweep rests that has run for so long and whose last step took so long.

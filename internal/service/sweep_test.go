@@ -1,9 +1,13 @@
 package service
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -173,6 +177,78 @@ func TestSweepThatIsBehindRestsLess(t *testing.T) {
 			t.Errorf("after %s and a step of %s it rests %s, want %s", c.running, c.step, got, c.want)
 		}
 	}
+}
+
+// TestKindsTakeTurnsInASweep: rows of a kind of which there are very many are deleted in turn with those of others.
+func TestKindsTakeTurnsInASweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left, others := 2*sweepTurn+1, []int(nil)
+		steps := []sweepStep{
+			func(context.Context) (int, error) {
+				n := min(left, sweepRows)
+				left -= n
+				return n, nil
+			},
+			func(context.Context) (int, error) {
+				others = append(others, left)
+				return 0, nil
+			},
+		}
+		s, all := &Service{}, 0
+		for more := true; more; {
+			var deleted int
+			var mine bool
+			var err error
+			if deleted, more, mine, err = s.sweepRound(t.Context(), steps, time.Now()); err != nil || !mine {
+				t.Fatalf("mine: %v, %v", mine, err)
+			}
+			all += deleted
+		}
+		if want := []int{sweepTurn + 1, 1, 0}; !slices.Equal(others, want) || all != 2*sweepTurn+1 {
+			t.Errorf("%d rows are deleted, and others had their turn when %v were left, want %v", all, others, want)
+		}
+	})
+}
+
+// heldDB is a database whose Compact waits.
+type heldDB struct {
+	store.DB
+	begun, release chan struct{}
+}
+
+func (db *heldDB) Compact(ctx context.Context) error {
+	close(db.begun)
+	<-db.release
+	return db.DB.Compact(ctx)
+}
+
+// TestLongSweepHoldsNothingUp: while a sweep takes long, it is written when keys were used.
+func TestLongSweepHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &heldDB{DB: openSQLite(t), begun: make(chan struct{}), release: make(chan struct{})}
+		fx := newFixtureOver(t, db)
+		fx.engine.atOnce = true
+		fx.create(fx.apply(definition("one", "1.0.0")).ID, noInput)
+		fx.pass(31 * day)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { fx.Run(ctx) })
+		<-db.begun
+		p := fx.authenticate(fx.issue(IssueKey{}))
+		time.Sleep(2 * useEvery)
+		synctest.Wait()
+		var row store.Key
+		err := fx.rows.View(t.Context(), func(r *store.Reader) (err error) {
+			row, err = r.KeyByID(p.AccountNo, p.Environment, p.Key)
+			return err
+		})
+		if err != nil || row.LastUsedMs != fx.nowMs() {
+			t.Errorf("the last use is %d, want %d, %v", row.LastUsedMs, fx.nowMs(), err)
+		}
+		close(db.release)
+		stop()
+		running.Wait()
+	})
 }
 
 func TestSweepTellsWhatWentWrong(t *testing.T) {
