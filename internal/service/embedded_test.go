@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -274,6 +275,48 @@ func BenchmarkAuthenticateAndAllow(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkSweep is how many executions a sweep deletes per second if it does not rest, beside how many 64 callers
+// create. A sweep that is behind rests for as long as it works.
+func BenchmarkSweep(b *testing.B) {
+	fx := newFixture(b)
+	withEngine(b, fx, embedded.Limits{})
+	flow := fx.apply([]byte(settingFlow))
+	body := parse(b, `{"input": {"name": "0123456789012345678901234567890123456789012345"}}`)
+	const callers, rows = 64, 64 * 50
+	var created, deleted time.Duration
+	n := 0
+	for b.Loop() {
+		began := time.Now()
+		var group sync.WaitGroup
+		for range callers {
+			group.Go(func() {
+				for range rows / callers {
+					if _, _, err := fx.CreateExecution(context.Background(), fx.p, CreateExecution{Workflow: flow.ID, Body: body}); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		created += time.Since(began)
+		began = time.Now()
+		for range rows / sweepRows {
+			err := fx.update(context.Background(), func(tx *store.Tx) error {
+				some, err := tx.DeleteEnded(chargehand.Live, time.Now().Add(time.Hour).UnixMilli(), sweepRows)
+				n += some
+				return err
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		deleted += time.Since(began)
+	}
+	b.ReportMetric(float64(n)/created.Seconds(), "created/s")
+	b.ReportMetric(float64(n)/deleted.Seconds(), "deleted/s")
 }
 
 func BenchmarkCreateBatch(b *testing.B) {
