@@ -34,9 +34,11 @@ func TestDoctor(t *testing.T) {
 	i := install(t, filepath.Join(t.TempDir(), "data"))
 	_, file := i.Ask("POST", "/files", "", "the content")
 	cfg := installation.Settings{DataDir: i.Dir}
-	if got, all := wrong(t, cfg, true); len(got) != 0 {
+	got, all := wrong(t, cfg, true)
+	if len(got) != 0 {
 		t.Errorf("a good installation has wrong: %v %+v", got, all)
 	}
+	findingsAreDocumented(t, all)
 	apptest.Damage(t, i.Dir, file["sha256"].(string))
 	if got, _ := wrong(t, cfg, true); !slices.Equal(got, []string{"files"}) {
 		t.Errorf("with a damaged file, wrong are %v", got)
@@ -59,6 +61,28 @@ func TestDoctor(t *testing.T) {
 	}
 	if _, err := os.Stat(absent); !os.IsNotExist(err) {
 		t.Errorf("the doctor has made %s", absent)
+	}
+}
+
+// findingsAreDocumented checks that docs/reference/doctor.md has a row for each finding.
+func findingsAreDocumented(t *testing.T, all map[string]operate.Finding) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "doctor.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for row := range strings.Lines(string(page)) {
+		if cells := strings.Split(row, " | "); len(cells) == 2 {
+			for name := range strings.SplitSeq(strings.TrimPrefix(cells[0], "| "), ", ") {
+				documented[name] = true
+			}
+		}
+	}
+	for name := range all {
+		if !documented[name] {
+			t.Errorf("docs/reference/doctor.md does not have the finding %q", name)
+		}
 	}
 }
 
