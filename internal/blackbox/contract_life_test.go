@@ -287,6 +287,19 @@ func testRetryFrom(t *testing.T, s *server) {
 	}
 	p := wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"from":"/do/1/pay","input":{}}`), 422, "task_not_retryable")
 	wantPointer(t, p, "/input")
+
+	// Data that hold a secret are kept nowhere.
+	wantStatus(t, s.Do(t, "PUT", "/secrets/retried", `{"value":"a-secret-of-a-retry"}`), 201)
+	flow = deploy(t, s, "use: {secrets: [retried]}\ndo:\n- take: {set: {token: '${ $secrets.retried }'}}\n"+
+		"- fail: {raise: {error: {type: 'https://example.com/down', status: 503}}}\n")
+	path = begin(t, s, flow, "{}")
+	if e := finish(t, s, path); e["status"] != "error" {
+		t.Fatalf("%s", value.Marshal(e))
+	}
+	p = wantProblem(t, s, s.Do(t, "POST", path+"/retry", `{"from":"/do/1/fail"}`), 422, "task_not_retryable")
+	if e := wantPointer(t, p, "/from"); e["code"] != "not_kept" {
+		t.Errorf("%v", e)
+	}
 }
 
 var entryOfTimeline = shape{
