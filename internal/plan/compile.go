@@ -31,7 +31,7 @@ const (
 	CodeOutOfScope    = "variable_not_set"    // a warning: always null there (T11)
 	CodeDoubtful      = "doubtful_expression" // a warning
 	CodeLiteral       = "literal_text"        // a warning: looks like an expression but is none
-	CodeMetadata      = "unknown_setting"     // a warning: metadata that means nothing here
+	CodeMetadata      = "unknown_setting"     // a warning: metadata without an effect
 	CodeCondition     = "constant_condition"  // a warning: a condition that does not depend on anything (T13)
 	CodeReadUnclear   = "read_unclear"        // a warning (T61)
 
@@ -272,20 +272,13 @@ func (c *compiler) useTables() {
 	}
 }
 
-// retention warns of document.metadata.retention, an ISO 8601 duration.
+// retention warns of document.metadata.retention, which an author may take for a setting.
 func (c *compiler) retention() {
-	given, ok := c.doc.Metadata["retention"]
-	if !ok {
-		return
-	}
-	text, _ := given.(string)
-	if _, err := dsl.ParseDuration(text); err != nil {
-		c.warn("/document/metadata/retention", CodeMetadata,
-			"`retention` is no ISO 8601 duration; it is ignored.", "Write for example P30D.")
+	if _, ok := c.doc.Metadata["retention"]; !ok {
 		return
 	}
 	c.warn("/document/metadata/retention", CodeMetadata,
-		"`retention` is not honoured yet: executions are kept as long as the installation keeps all others.",
+		"`retention` has no effect: the executions of all workflows are kept equally long.",
 		"An operator sets --retention-live and --retention-test.")
 }
 

@@ -93,10 +93,8 @@ func TestPlanProperties(t *testing.T) {
 func TestRetention(t *testing.T) {
 	tests := []struct{ metadata, warning string }{
 		{"{}", ""},
-		{"{retention: P3D}", "not honoured yet"},
-		{"{retention: P2M}", "not honoured yet"},
-		{"{retention: soon}", "no ISO 8601 duration"},
-		{"{retention: 3}", "no ISO 8601 duration"},
+		{"{retention: P3D}", "has no effect"},
+		{"{retention: 3}", "has no effect"},
 	}
 	for _, test := range tests {
 		text := "document: {dsl: 1.0.3, namespace: test, name: plan, version: 1.0.0, metadata: " + test.metadata + "}\ndo: [{a: {set: {x: 1}}}]"
