@@ -52,9 +52,9 @@ const (
 	// sweepBehind is how long a sweep takes that is behind, because more comes than it deletes. From then on it takes
 	// half of the time.
 	sweepBehind = 10 * time.Second
-	// sweepTurn bounds the rows of one kind that are deleted before those of other kinds have their turn. So a kind of
+	// sweepPart bounds the rows of one kind that are deleted before those of other kinds are. So a kind of
 	// which more comes than is deleted, or of which there are millions, keeps no other one waiting for long.
-	sweepTurn = 10_000
+	sweepPart = 10_000
 	// sweepEvery and useEvery are how often the work in the background is looked at.
 	sweepEvery = time.Minute
 	useEvery   = 10 * time.Second
@@ -148,11 +148,11 @@ func (s *Service) sweepRows(ctx context.Context) error {
 	}
 }
 
-// sweepRound gives each step a turn in a sweep that began then. It returns how many rows were deleted, whether a step
-// has more to delete than its turn allows, and whether this node still has the lease.
+// sweepRound lets each step delete its part in a sweep that began then. It returns how many rows were deleted, whether
+// a step has more to delete, and whether this node still has the lease.
 func (s *Service) sweepRound(ctx context.Context, steps []sweepStep, began time.Time) (deleted int, more, mine bool, err error) {
 	for _, step := range steps {
-		for turn := 0; ; {
+		for part := 0; ; {
 			if mine, err = s.maySweep(ctx); err != nil || !mine {
 				return deleted, more, mine, err
 			}
@@ -160,11 +160,11 @@ func (s *Service) sweepRound(ctx context.Context, steps []sweepStep, began time.
 			if n, err = step(ctx); err != nil {
 				return deleted, more, mine, err
 			}
-			deleted, turn = deleted+n, turn+n
+			deleted, part = deleted+n, part+n
 			if n < sweepRows {
 				break
 			}
-			if turn >= sweepTurn {
+			if part >= sweepPart {
 				more = true
 				break
 			}

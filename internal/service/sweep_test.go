@@ -179,10 +179,11 @@ func TestSweepThatIsBehindRestsLess(t *testing.T) {
 	}
 }
 
-// TestKindsTakeTurnsInASweep: rows of a kind of which there are very many are deleted in turn with those of others.
-func TestKindsTakeTurnsInASweep(t *testing.T) {
+// TestKindsAlternateInASweep: rows of a kind of which there are very many are deleted in parts, and those of others
+// between them.
+func TestKindsAlternateInASweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		left, others := 2*sweepTurn+1, []int(nil)
+		left, others := 2*sweepPart+1, []int(nil)
 		steps := []sweepStep{
 			func(context.Context) (int, error) {
 				n := min(left, sweepRows)
@@ -204,8 +205,8 @@ func TestKindsTakeTurnsInASweep(t *testing.T) {
 			}
 			all += deleted
 		}
-		if want := []int{sweepTurn + 1, 1, 0}; !slices.Equal(others, want) || all != 2*sweepTurn+1 {
-			t.Errorf("%d rows are deleted, and others had their turn when %v were left, want %v", all, others, want)
+		if want := []int{sweepPart + 1, 1, 0}; !slices.Equal(others, want) || all != 2*sweepPart+1 {
+			t.Errorf("%d rows are deleted, and others were deleted when %v were left, want %v", all, others, want)
 		}
 	})
 }

@@ -172,8 +172,8 @@ func TestLogIsBoundedByBytes(t *testing.T) {
 	}
 }
 
-// TestLogKeepsItsPromise: with the limits of every server, what large commits write one after the other makes the log no
-// longer than 64 MiB and one commit, though Views read all the time.
+// TestLogKeepsItsPromise: with the limits of every server, large commits one after the other make the log no longer
+// than 64 MiB and one commit, though Views read all the time.
 func TestLogKeepsItsPromise(t *testing.T) {
 	var log bytes.Buffer
 	db, err := Open(Options{Path: filepath.Join(t.TempDir(), "data.db"), Owner: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
