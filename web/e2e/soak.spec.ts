@@ -11,6 +11,9 @@ const seconds = 60 * Number(process.env["CHARGEHAND_SOAK"] ?? 10);
 /** Items of the batch that end in a second, and passes of the loop. */
 const pace = 8;
 
+/** So many of them do not end before the pages have been looked at for the last time. */
+const enough = Math.ceil(seconds * 1.2) * pace;
+
 const mega = (bytes: number) => (bytes / 1e6).toFixed(1);
 
 interface Held {
@@ -41,12 +44,12 @@ test("pages that are open under a stream of changes hold no more in the end than
   const long = await apply(admin, [
     {
       each: {
-        for: { each: "n", in: `\${ [range(${seconds * pace})] }` },
+        for: { each: "n", in: `\${ [range(${enough})] }` },
         do: [{ rest: { wait: { milliseconds: 1000 / pace } } }],
       },
     },
   ]);
-  const items = numbered(Math.min(10_000, seconds * pace));
+  const items = numbered(Math.min(10_000, enough));
   const batch = await runBatch(admin, short, items, { wait: "0s", concurrency: pace });
   const loop = await run(admin, long, {}, "0s");
   await signIn(person, server);
@@ -86,7 +89,7 @@ test("pages that are open under a stream of changes hold no more in the end than
   await changing(seconds / 5); // until everything is loaded and compiled
   const [early, factsEarly] = [await done(), Number(await facts())];
   const before = await Promise.all(pages.map(([, page, work]) => held(page, work)));
-  await changing(seconds * 0.7);
+  await changing(seconds - seconds / 5);
   const after = await Promise.all(pages.map(([, page, work]) => held(page, work)));
 
   // It was a stream of changes, and it has reached the pages.
