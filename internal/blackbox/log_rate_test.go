@@ -30,7 +30,7 @@ do:
 	// is looked for is a server that stands still for them.
 	logSlower, besideSlower = 1.15, 1.5
 
-	// Others begin at this pace: as fast as they can, they would take the processors, and a step that writes 4 MB/s
+	// Others begin so often: as fast as they can, they would take the processors, and a step that writes 4 MB/s
 	// would be measured.
 	besideEvery = 5 * time.Millisecond
 )
@@ -88,13 +88,13 @@ func (r *ratedRun) measure(t *testing.T, s *servertest.Server, rated, trivial st
 	stop := make(chan struct{})
 	var beside sync.WaitGroup
 	beside.Go(func() {
-		pace := time.NewTicker(besideEvery)
-		defer pace.Stop()
+		ticks := time.NewTicker(besideEvery)
+		defer ticks.Stop()
 		for {
 			select {
 			case <-stop:
 				return
-			case <-pace.C:
+			case <-ticks.C:
 			}
 			begin := time.Now()
 			a, err := s.Try("POST", "/workflows/"+trivial+"/executions?wait=30s", `{"input":{"n":1}}`)
