@@ -157,6 +157,9 @@ func OpenAPI(asYAML bool) ([]byte, error) {
 	return yaml.Marshal(&tree)
 }
 
+// Alike is the one of some names that was probably meant by another; empty: none is near.
+func Alike(name string, names []string) string { return service.Suggest(name, names) }
+
 // WorkflowSchema is the JSON Schema of workflow definitions, for editors.
 func WorkflowSchema() []byte { return dslschema.Text() }
 

@@ -101,7 +101,7 @@ func definitionFiles(args []string) ([]string, error) {
 		}
 		entries, err := os.ReadDir(arg)
 		if err != nil {
-			return nil, usage("%w", err)
+			return nil, usage("%w", unreadable(err))
 		}
 		before := len(files)
 		for _, entry := range entries {

@@ -31,7 +31,7 @@ func (c *connection) eventsPublish() *cobra.Command {
 		if args[0] != "-" {
 			f, err := os.Open(args[0])
 			if err != nil {
-				return usage("%w", err)
+				return usage("%w", unreadable(err))
 			}
 			defer f.Close()
 			in = f

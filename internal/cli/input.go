@@ -25,7 +25,8 @@ func (c console) readGiven(text string) ([]byte, error) {
 	case text == "-":
 		return io.ReadAll(c.in)
 	case strings.HasPrefix(text, "@"):
-		return os.ReadFile(text[1:])
+		data, err := os.ReadFile(text[1:])
+		return data, unreadable(err)
 	}
 	return []byte(text), nil
 }
@@ -99,7 +100,7 @@ func addFiles(ctx context.Context, api *client.Client, input map[string]json.Raw
 			return usage("--file: %q is in --input too", name)
 		}
 		if _, err := os.Stat(path); err != nil {
-			return usage("--file: %w", err) // before anything is uploaded
+			return usage("--file: %w", unreadable(err)) // before anything is uploaded
 		}
 		if _, known := lists[name]; !known {
 			order = append(order, name)
@@ -135,7 +136,7 @@ const uploadHint = "uploading needs a key with the scope files:write: chargehand
 func upload(ctx context.Context, api *client.Client, path string) (*client.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, usage("%w", unreadable(err))
 	}
 	defer f.Close()
 	file, err := api.Upload(ctx, filepath.Base(path), mime.TypeByExtension(filepath.Ext(path)), f)
@@ -162,7 +163,7 @@ func uploadReference(ctx context.Context, api *client.Client, path string) (json
 func readItems(path string) ([]json.RawMessage, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usage("--items: %w", err)
+		return nil, usage("--items: %w", unreadable(err))
 	}
 	var items []json.RawMessage
 	switch strings.ToLower(filepath.Ext(path)) {

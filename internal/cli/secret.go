@@ -199,10 +199,11 @@ func (c *connection) readSecretBytes(name, file string) ([]byte, error) {
 	if file != "" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, err
+			return nil, unreadable(err)
 		}
 		defer f.Close()
-		return io.ReadAll(io.LimitReader(f, maxSecretInput+1))
+		data, err := io.ReadAll(io.LimitReader(f, maxSecretInput+1))
+		return data, unreadable(err)
 	}
 	if f, ok := c.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintf(c.err, "value of %s (not shown): ", printable(name))

@@ -99,7 +99,7 @@ func readConfig(path string) (map[string][]string, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usage("--config: %w", err)
+		return nil, usage("--config: %w", unreadable(err))
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(data, &values); err != nil {

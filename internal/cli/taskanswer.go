@@ -97,7 +97,7 @@ func (c *connection) readJSON(flag, text string) (json.RawMessage, error) {
 func uploadAnswerFiles(ctx context.Context, api *client.Client, paths []string, answer *client.HumanTaskAnswer) error {
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil { // before anything is uploaded
-			return usage("--file: %w", err)
+			return usage("--file: %w", unreadable(err))
 		}
 	}
 	for _, path := range paths {

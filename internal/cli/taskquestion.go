@@ -109,7 +109,7 @@ func (f *taskForm) entered(c *draft.Control, q *question, text string, chosen []
 	case isFile && (tooLong || c.Field.Kind == form.JSON):
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return d, err.Error()
+			return d, unreadable(err).Error()
 		}
 		d.Text = string(data)
 	case tooLong && text == "":

@@ -363,7 +363,7 @@ func pathsOf(text string) (paths []string) {
 func missingFile(paths []string) string {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil {
-			return printable(err.Error())
+			return printable(unreadable(err).Error())
 		} else if info.IsDir() {
 			return printable(path) + " is a folder."
 		}

@@ -140,7 +140,7 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 	if files == nil {
 		var err error
 		if files, err = testrun.Find(c.paths); err != nil {
-			return nil, usage("%w", err)
+			return nil, usage("%w", unreadable(err))
 		}
 	}
 	machine := &app.Test{Real: c.real, ResourceRoot: c.root}

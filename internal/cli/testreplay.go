@@ -48,7 +48,7 @@ func (r *testReplay) run(cmd *cobra.Command, args []string, output string) error
 	}
 	changed, err := testrun.ReadFile(r.definition)
 	if err != nil {
-		return usage("--definition: %w", err)
+		return usage("--definition: %w", unreadable(err))
 	}
 	recording, recorded, err := r.read(cmd.Context())
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *testReplay) read(ctx context.Context) (*client.Recording, testrecord.De
 	if r.recorded != "" {
 		text, err := testrun.ReadFile(r.recorded)
 		if err != nil {
-			return nil, recorded, usage("--recorded-definition: %w", err)
+			return nil, recorded, usage("--recorded-definition: %w", unreadable(err))
 		}
 		recorded.Text = text
 	}
@@ -120,7 +120,7 @@ func (r *testReplay) read(ctx context.Context) (*client.Recording, testrecord.De
 		}
 		return recording, recorded, nil
 	case !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(r.execution, `./\`):
-		return nil, recorded, usage("--replay: %w", err)
+		return nil, recorded, usage("--replay: %w", unreadable(err))
 	}
 	api, err := r.client()
 	if err != nil {

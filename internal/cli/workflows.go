@@ -42,7 +42,7 @@ func (c console) readFile(path string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, usage("%w", unreadable(err))
 	}
 	return data, nil
 }

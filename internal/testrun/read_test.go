@@ -32,7 +32,8 @@ func TestReadFile(t *testing.T) {
 		path("pipe"): "it is no regular file", "/dev/zero": "it is no regular file", folder: "it is no regular file",
 		path("large"): "it has more than 64 MiB, which a test may not read",
 	} {
-		if _, err := testrun.ReadFile(name); err == nil || err.Error() != want {
+		var failed *fs.PathError
+		if _, err := testrun.ReadFile(name); !errors.As(err, &failed) || failed.Path != name || failed.Err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
