@@ -26,7 +26,7 @@ func evaluateEndpoints() []endpoint {
 	return []endpoint{{
 		method: post, path: "/expressions/evaluate", id: "evaluateExpression", tag: "Workflows",
 		summary: "Evaluate an expression",
-		about:   "As a task would, with its bounds. Two are evaluated at once, and one of an account in one environment; others wait, up to 20 of a key or person. Stores nothing.",
+		about:   "As a task would, with its bounds. Four are evaluated at once, and one of an account in one environment, so that no account has them all; others wait, up to 20 of a key or person. Stores nothing.",
 		scopes:  service.ScopeWorkflowsWrite, parameters: []*parameter{uselessKeyParameter}, body: jsonBody(evaluateBody{}, true),
 		answers:   []answer{{status: 200, about: "Its value", view: evaluated{}}},
 		problems:  []chargehand.Code{chargehand.CodeExpressionInvalid, chargehand.CodeExpressionFailed},

@@ -39,7 +39,7 @@ func workflowTestEndpoints() []endpoint {
 		method: post, path: "/workflows/test", id: "testWorkflow", tag: "Workflows",
 		summary: "Run tests of a definition",
 		about: "On a virtual clock, with mocks for all that is outside: no file of the server is read, nothing is called, no task runs, mocks with real are refused, and nothing is stored. " +
-			"The tests of a request have 8 seconds, after which those that have not ended are stopped, and 384 MiB. Three requests run at once, and one of an account in one environment, so that no account has them all; others wait, up to " + limits + " of a key or person.",
+			"The tests of a request have 8 seconds, after which those that have not ended are stopped, and 384 MiB. Four requests run at once, and one of an account in one environment, so that no account has them all; others wait, up to " + limits + " of a key or person.",
 		scopes: service.ScopeWorkflowsWrite, parameters: []*parameter{uselessKeyParameter}, slow: true,
 		body: &body{
 			media: []string{"application/json"}, json: true, required: true, view: testBody{},

@@ -10,12 +10,17 @@ import (
 	"github.com/chargehand/chargehand/internal/fair"
 )
 
+// The permits to compute, of each kind of computation. An account has one in each of its two environments: half of all,
+// and half of those that package fair gives to the environment test. So an account alone never lets another one wait.
+const (
+	computationPermits    = 4
+	computationsOfAccount = 1 // in one environment
+)
+
 // computationBounds bounds requests that compute for long.
 type computationBounds struct {
-	permits    int    // computations at once
-	perAccount int    // of those, of an account in one environment
-	waiting    int    // of a person or key that wait or compute
-	tooMany    string // the detail of the refusal of one more, with a verb for that number
+	waiting int    // of a person or key that wait or compute
+	tooMany string // the detail of the refusal of one more, with a verb for that number
 }
 
 // computations shares the permits to compute: first among environments and accounts, then among the persons and keys of
@@ -31,7 +36,7 @@ func newComputations(b computationBounds) *computations {
 	return &computations{
 		bounds:   b,
 		actors:   fair.NewGate(fair.Limits{Permits: math.MaxInt, PerWorkflow: 1}),
-		accounts: fair.NewGate(fair.Limits{Permits: b.permits, PerWorkflow: b.perAccount}),
+		accounts: fair.NewGate(fair.Limits{Permits: computationPermits, PerWorkflow: computationsOfAccount}),
 		open:     map[int64]int{},
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // The bounds of evaluations. Each may compute for seconds (T76).
 var evaluationBounds = computationBounds{
-	permits: 2, perAccount: 1, waiting: 20,
+	waiting: 20,
 	tooMany: "The API key or person waits for the values of %d expressions, which is the limit. Wait for the answers.",
 }
 

@@ -80,21 +80,26 @@ func computationsAreShared(t *testing.T, bounds computationBounds) {
 	leave()
 }
 
-// TestTestsOfBothEnvironments: an account whose tests run in both of its environments does not let others wait.
-func TestTestsOfBothEnvironments(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newComputations(testBounds)
-		for _, p := range []*Principal{
-			{AccountNo: 1, KeyNo: 1, Environment: chargehand.Live}, {AccountNo: 1, KeyNo: 2, Environment: chargehand.Test},
-			{AccountNo: 2, KeyNo: 3, Environment: chargehand.Live}, // a wait would be a deadlock here
-		} {
-			leave, err := e.enter(t.Context(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer leave()
-		}
-	})
+// TestComputationsOfBothEnvironments: an account that computes in both of its environments lets no other account wait,
+// neither in live nor in test.
+func TestComputationsOfBothEnvironments(t *testing.T) {
+	for name, bounds := range map[string]computationBounds{"evaluations": evaluationBounds, "tests": testBounds} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newComputations(bounds)
+				for _, p := range []*Principal{
+					{AccountNo: 1, KeyNo: 1, Environment: chargehand.Live}, {AccountNo: 1, KeyNo: 2, Environment: chargehand.Test},
+					{AccountNo: 2, KeyNo: 3, Environment: chargehand.Test}, {AccountNo: 2, KeyNo: 4, Environment: chargehand.Live},
+				} {
+					leave, err := e.enter(t.Context(), p) // a wait would be a deadlock here
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer leave()
+				}
+			})
+		})
+	}
 }
 
 // TestStreamsAreShared: an account leaves room for the streams of others, and an environment for those of the other.

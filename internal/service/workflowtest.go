@@ -15,10 +15,9 @@ import (
 // MaxTestRequests is how many requests with tests of a person or key wait or run.
 const MaxTestRequests = 5
 
-// The bounds of tests of requests. Each may take a processor for testserve.HardTime. An account has one permit in each
-// of its two environments, and leaves one to others.
+// The bounds of tests of requests. Each may take a processor for testserve.HardTime, with a low priority.
 var testBounds = computationBounds{
-	permits: 3, perAccount: 1, waiting: MaxTestRequests,
+	waiting: MaxTestRequests,
 	tooMany: "The API key or person waits for the results of %d requests with tests, which is the limit. Wait for the answers.",
 }
 
