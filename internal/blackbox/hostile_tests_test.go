@@ -2,8 +2,8 @@ package blackbox_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -51,7 +51,8 @@ func TestHostileTests(t *testing.T) {
 	}
 	slow := "do:\n- each: {for: {each: i, in: '${ [range(1000)] }'}, do: [{a: {set: {x: '${ [range(900000)] | length }'}}}]}\n"
 	hoard := "do:\n- each:\n    for: {each: i, in: '${ [range(500)] }'}\n    do: [{a: {set: {x: '${ \"x\" * 15000000 + ($i | tostring) }'}, output: {as: .}, export: {as: '${ $context + {($i | tostring): .x} }'}}}]\n"
-	// What takes seconds of a processor: a busy machine may stop it earlier than the limit that is meant.
+	bystanders := &others{t: t, s: s, flow: flow}
+	retries := 6 // of all attacks together: a machine that needs more of them is busy with other things
 	for _, attack := range []struct {
 		name, rest, tests string
 		files             object
@@ -93,33 +94,36 @@ func TestHostileTests(t *testing.T) {
 			"tests:\n  - {name: one, script: [{at: PT1S, event: {type: '" + strings.Repeat("a", 1_000) + "!'}}], expect: {phase: waiting}}\n", nil, 0, ""},
 	} {
 		t.Run(attack.name, func(t *testing.T) {
-			stop := othersAreAnswered(t, s, flow)
-			began := time.Now()
-			a := testedBy(t, s, author, attack.rest, attack.tests, attack.files)
-			took := time.Since(began)
-			stop()
-			stopped := a.Status == 422 && a.Object()["code"] == "tests_stopped"
-			switch {
-			case attack.status == 0 && (a.Status == 200 || stopped):
-			case a.Status == 200 && strings.Contains(string(a.Body), `"code":"stopped"`) || stopped && took > 5*time.Second:
-				// Tests have the lowest priority: beside others that compute, any of them may take its whole time.
-				t.Logf("stopped after %s", took)
-			case a.Status != attack.status || !strings.Contains(string(a.Body), attack.says):
-				t.Errorf("status %d after %s, want %d with %s\n%.1500s", a.Status, took, attack.status, attack.says, a.Body)
-			}
-			verifySoon(t, "the answer", took, 15*time.Second)
-			if took > time.Minute || len(a.Body) > 8<<20 || strings.Contains(string(a.Body), "root:x:0") {
-				t.Errorf("answered after %s with %d bytes\n%.300s", took, len(a.Body), a.Body)
-			}
-			if attack.status == 422 && !stopped {
-				for _, e := range list(a.Object()["errors"]) {
-					if e := fields(e); !isCount(e["line"]) || e["line"] == 0 || !isCount(e["column"]) || e["column"] == 0 || text(e["pointer"]) == "" {
-						t.Errorf("no position is named: %v", e)
+			bystanders.t = t
+			for try := 1; ; try++ {
+				var end attacked
+				alone := bystanders.alone()
+				during := bystanders.during(func() {
+					end = attackedBy(t, s, func() answer { return testedBy(t, s, author, attack.rest, attack.tests, attack.files) })
+				})
+				wait, most, held := heldUp(during, append(alone, bystanders.alone()...))
+				stopped := attack.status != 0 && end.stopped() && (end.Status != attack.status || attack.says != `"stopped"`)
+				if (held || stopped) && try < 3 && retries > 0 {
+					retries--
+					t.Logf("try %d: others waited for %v (at most %v), %s", try, wait, most, end)
+					continue
+				}
+				if held && try == 3 {
+					t.Errorf("others waited for %v, want at most %v, in each of %d tries", wait, most, try)
+				}
+				if stopped {
+					// Tests have a low priority: beside others that compute, any of them may take its whole time.
+					if why := end.fault(slices.Contains(slowAttacks, attack.name), calm(t, s, author)); why != "" {
+						t.Errorf("%s: %s\n%.1500s", end, why, end.Body)
 					}
+				} else {
+					verifyAttack(t, end.answer, attack.status, attack.says)
 				}
-				if len(list(a.Object()["errors"])) == 0 {
-					t.Errorf("no position is named: %.500s", a.Body)
+				verifySoon(t, "the answer", end.took, 15*time.Second)
+				if end.took > time.Minute || len(end.Body) > 8<<20 || strings.Contains(string(end.Body), "root:x:0") {
+					t.Errorf("%s with %d bytes\n%.300s", end, len(end.Body), end.Body)
 				}
+				return
 			}
 		})
 	}
@@ -128,27 +132,81 @@ func TestHostileTests(t *testing.T) {
 	}
 }
 
-// othersAreAnswered asks for other things by another key until stop is called. None may wait for more than a second.
-func othersAreAnswered(t *testing.T, s *server, flow string) (stop func()) {
-	done := make(chan struct{})
-	var asking sync.WaitGroup
-	asking.Go(func() {
-		for {
-			began := time.Now()
-			for _, path := range []string{"/workflows", "/workflows/" + flow, "/executions"} {
-				if a := s.Do(t, "GET", path, ""); a.Status != 200 {
-					t.Errorf("%s meanwhile: %d", path, a.Status)
-				}
-			}
-			verifySoon(t, "three other requests meanwhile", time.Since(began), 3*time.Second)
-			select {
-			case <-done:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
+// slowAttacks compute for seconds by their nature.
+var slowAttacks = []string{"endless loop", "endless loop in many tests", "many tests", "slow expressions"}
+
+// attacked is what came of an attack.
+type attacked struct {
+	answer
+	took     time.Duration
+	computed time.Duration // by the process that ran the tests
+}
+
+// attackedBy measures a request with tests.
+func attackedBy(t *testing.T, s *server, request func() answer) (end attacked) {
+	t.Helper()
+	began := time.Now()
+	_, before := processorTimes(t, s)
+	end.answer = request()
+	_, after := processorTimes(t, s)
+	end.took, end.computed = time.Since(began), after-before
+	return end
+}
+
+func (a attacked) String() string {
+	return fmt.Sprintf("status %d after %v, of which its process computed for %v", a.Status, a.took.Round(time.Millisecond), a.computed)
+}
+
+// stopped reports whether a test, or all of them, ran out of time.
+func (a attacked) stopped() bool {
+	return a.Status == 422 && a.Object()["code"] == "tests_stopped" || a.Status == 200 && strings.Contains(string(a.Body), `"code":"stopped"`)
+}
+
+// fault says why it is not the machine's fault that tests ran out of time. slow: they compute for seconds by their
+// nature. calm: the machine has a processor for them. Empty: it had none.
+func (a attacked) fault(slow, calm bool) string {
+	switch {
+	case a.computed > 6*time.Second && !slow:
+		return "it computes for too long"
+	case a.computed < 3*time.Second && calm:
+		return "it neither computes nor ends, on a machine that has a processor for it"
+	case a.Status == 422 && calm:
+		return "it was not stopped in time, on a machine that has a processor for it"
+	}
+	return ""
+}
+
+// calm reports whether the machine has a processor for tests of requests.
+func calm(t *testing.T, s *server, key string) bool {
+	t.Helper()
+	end := attackedBy(t, s, func() answer { return testedBy(t, s, key, echo, "tests:\n  - name: one\n", nil) })
+	return end.Status == 200 && end.took < 2*end.computed+100*time.Millisecond
+}
+
+// verifyAttack checks the answer to an attack. 0: it may have come to anything but an error of the server.
+func verifyAttack(t *testing.T, a answer, status int, says string) {
+	t.Helper()
+	if status == 0 {
+		if a.Status != 200 && (a.Status != 422 || a.Object()["code"] != "tests_stopped") {
+			t.Errorf("status %d\n%.1500s", a.Status, a.Body)
 		}
-	})
-	return func() { close(done); asking.Wait() }
+		return
+	}
+	if a.Status != status || !strings.Contains(string(a.Body), says) {
+		t.Errorf("status %d, want %d with %s\n%.1500s", a.Status, status, says, a.Body)
+	}
+	if status != 422 {
+		return
+	}
+	problems := list(a.Object()["errors"])
+	for _, e := range problems {
+		if e := fields(e); !isCount(e["line"]) || e["line"] == 0 || !isCount(e["column"]) || e["column"] == 0 || text(e["pointer"]) == "" {
+			t.Errorf("no position is named: %v", e)
+		}
+	}
+	if len(problems) == 0 {
+		t.Errorf("no position is named: %.500s", a.Body)
+	}
 }
 
 // TestContractTests: what comes of tests has the lines of both texts, and those of one key wait for each other, while
