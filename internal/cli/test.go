@@ -140,7 +140,7 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 	if files == nil {
 		var err error
 		if files, err = testrun.Find(c.paths); err != nil {
-			return nil, usage("%w", unreadable(err))
+			return nil, c.nothingFound(err)
 		}
 	}
 	machine := &app.Test{Real: c.real, ResourceRoot: c.root}
@@ -168,6 +168,14 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 		return report, printJSON(c.out, reportView(report))
 	}
 	return report, c.print(report)
+}
+
+// nothingFound says why there is nothing to run, and what to do.
+func (c *testCommand) nothingFound(err error) error {
+	if errors.Is(err, testrun.ErrNoTests) {
+		return usage("%w in %s: write some beside the definition NAME.yaml (chargehand test --help)", err, strings.Join(c.paths, " and "))
+	}
+	return usage("%w", unreadable(err))
 }
 
 // writeSnapshots writes the files of snapshots that have changed.

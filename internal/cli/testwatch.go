@@ -29,7 +29,7 @@ func (c *testCommand) watchFiles(ctx context.Context, next <-chan time.Time) err
 		files, err := testrun.Find(c.paths)
 		complaint := ""
 		if err != nil {
-			complaint = "chargehand: " + printableLines(unreadable(err).Error())
+			complaint = "chargehand: " + printableLines(c.nothingFound(err).Error())
 		}
 		if complaint != said && complaint != "" {
 			fmt.Fprintln(c.err, complaint)

@@ -67,7 +67,11 @@ var conversions = []struct {
 		c.check("(.output%s | length) == %s", path(a[0]), a[1])
 		return nil
 	}},
-	{step(`(\S+) should run (?:first|last)`), func(c *conversion, _ []string) error { return needsEdge }},
+	{step(`(\S+) should run (first|last)`), func(c *conversion, a []string) error {
+		name := value.Marshal(a[0])
+		c.check(".order[%d] | . == %s or endswith(\"/\" + %s)", map[string]int{"first": 0, "last": -1}[a[1]], name, name)
+		return nil
+	}},
 	{step(`(\S+) should run (before|after) (\S+)`), func(c *conversion, a []string) error {
 		order := []any{a[0], a[2]}
 		if a[1] == "after" {
@@ -167,6 +171,7 @@ func TestConvert(t *testing.T) {
 		{text: "a should run before b"},
 		{text: "c should run 2 times"},
 		{text: "d should not run"},
+		{text: "c should run last"},
 	}}
 	c, err := convert(f)
 	if err != nil {
@@ -197,13 +202,13 @@ tests:
         - '.error.detail | contains("a \"part")'
         - '([.tasks | to_entries[] | select(.key == "c" or (.key | endswith("/" + "c"))) | .value] | map(.times) | add // 0) == 2'
         - '([.tasks | to_entries[] | select(.key == "d" or (.key | endswith("/" + "d"))) | .value] | map(.times) | add // 0) == 0'
+        - '.order[-1] | . == "c" or endswith("/" + "c")'
 `)
 	if err != nil || !value.Equal(got, want) {
 		t.Errorf("got %s\nwant %s, %v", value.Marshal(got), value.Marshal(want), err)
 	}
 	for name, step := range map[string]featureStep{
 		string(needsSchedule): {text: "another execution of the workflow ends with output:"},
-		string(needsEdge):     {text: "pay should run first"},
 		string(needsServer):   {text: "a draft with definition:"},
 		string(needsPeer):     {text: "a workflow with definition:", docString: "https://grpc.example.com"},
 	} {

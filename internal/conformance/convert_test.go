@@ -50,7 +50,6 @@ const (
 	needsSchedule = unconvertible("it is about executions that start by themselves")
 	needsServer   = unconvertible("it looks at what a server keeps or shows beside the execution")
 	needsMoment   = unconvertible("it acts at a moment that only a running execution has")
-	needsEdge     = unconvertible("no expectation says which task is the first or the last of all")
 )
 
 // peerHosts are those that are more than a server that answers requests.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/chargehand/chargehand/internal/dsl"
+	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/plan"
 	"github.com/chargehand/chargehand/internal/testfile"
 )
@@ -135,9 +136,9 @@ func (t *testCase) link() (problems []Problem) {
 			known = known || slices.Contains(u.plan.Secrets(), secret)
 		}
 		if !known {
-			at := t.suite.file.Position(t.file.At.Pointer + "/secrets/" + secret)
+			at := t.suite.file.Position(t.file.At.Pointer + "/secrets/" + jsonpointer.Escape(secret))
 			if _, own := t.file.Secrets[secret]; !own {
-				at = t.suite.file.Position("/defaults/secrets/" + secret)
+				at = t.suite.file.Position("/defaults/secrets/" + jsonpointer.Escape(secret))
 			}
 			hint := dsl.Suggest(secret, declared)
 			if hint == "" {
@@ -158,6 +159,7 @@ func (t *testCase) fits(m *testfile.Mock, found *target, wrong func(testfile.Pos
 		return
 	}
 	for _, e := range m.Entries {
+		t.without(m, found, e, wrong)
 		if e.Kind == "" || slices.Contains(allowed, e.Kind) {
 			continue
 		}
@@ -167,5 +169,19 @@ func (t *testCase) fits(m *testfile.Mock, found *target, wrong func(testfile.Pos
 		}
 		wrong(e.At, "mock_does_not_fit", "The task %q is %s, which cannot have %q. It can have %s.",
 			m.Address, described(found.task), e.Kind, listed(names))
+	}
+}
+
+// without checks that an answer says nothing that would come to nothing: what has no process or call is not cut off by a
+// crash, and what has no end, or is another workflow, makes no files.
+func (t *testCase) without(m *testfile.Mock, found *target, e *testfile.Entry, wrong func(testfile.Position, string, string, ...any)) {
+	does := effective(found.task)
+	property := func(name string) testfile.Position { return t.suite.file.Position(e.At.Pointer + "/" + name) }
+	if e.Interrupted > 0 && (does.Human != nil || does.Child != nil) {
+		wrong(property("interrupted"), "mock_does_not_fit", "The task %q is %s, which a crash does not cut off. Only calls and processes can be \"interrupted\".",
+			m.Address, described(found.task))
+	}
+	if len(e.Files) > 0 && (does.Child != nil || does.Stream != nil) {
+		wrong(property("files"), "mock_does_not_fit", "The task %q is %s, which makes no files. Leave out \"files\".", m.Address, described(found.task))
 	}
 }

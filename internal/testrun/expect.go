@@ -331,6 +331,12 @@ func (o *outcome) document() value.Value {
 		}
 		tasks[t.path] = one
 	}
+	order := []any{}
+	for _, reference := range o.observe.order {
+		if t := o.index.byReference[reference]; t != nil {
+			order = append(order, t.path)
+		}
+	}
 	calls := []any{}
 	for _, c := range o.calls {
 		calls = append(calls, map[string]any{"task": c.Task, "kind": c.Kind, "args": c.Args, "input": c.Input, "at_ms": int(c.AtMs)})
@@ -341,7 +347,7 @@ func (o *outcome) document() value.Value {
 	}
 	document := map[string]any{
 		"phase": o.phase, "output": o.Output, "error": nil, "files": files, "events": append([]any{}, o.Published...),
-		"elapsed_ms": int(o.EndMs - o.startMs), "tasks": tasks, "calls": calls,
+		"elapsed_ms": int(o.EndMs - o.startMs), "tasks": tasks, "order": order, "calls": calls,
 	}
 	if o.Fault != nil {
 		document["error"] = o.Fault.Value()

@@ -46,10 +46,14 @@ func Find(paths []string) (found []string, err error) {
 }
 
 func walk(found []string, folder string) ([]string, error) {
+	if !os.IsPathSeparator(folder[len(folder)-1]) {
+		folder += string(filepath.Separator) // it may be a symbolic link to a folder
+	}
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		switch name := entry.Name(); {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		switch name := entry.Name(); {
 		case entry.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules"):
 			return fs.SkipDir
 		case !entry.IsDir() && IsTestFile(path):

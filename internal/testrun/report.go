@@ -154,7 +154,7 @@ type Coverage struct {
 // TaskCoverage tells how often a task was started, and which ways were taken at it.
 type TaskCoverage struct {
 	Task      string
-	Reference string
+	Reference string // empty: the workflow itself, for its timeout
 	Line      int
 	Hits      int
 	Branches  []BranchCoverage
@@ -171,9 +171,11 @@ type BranchCoverage struct {
 func Totals(coverage []*Coverage) (tasks, tasksRun, branches, branchesRun int) {
 	for _, c := range coverage {
 		for _, t := range c.Tasks {
-			tasks++
-			if t.Hits > 0 {
-				tasksRun++
+			if t.Reference != "" { // else it is the workflow itself, which has a way but is no task
+				tasks++
+				if t.Hits > 0 {
+					tasksRun++
+				}
 			}
 			for _, b := range t.Branches {
 				branches++
