@@ -259,7 +259,7 @@ func (r *replay) redacted(v value.Value) value.Value {
 	case string:
 		for _, secret := range r.secrets {
 			for _, text := range texts(secret) {
-				v = strings.ReplaceAll(v, text, "[redacted]")
+				v = strings.ReplaceAll(v, text, redacted)
 			}
 		}
 		return v

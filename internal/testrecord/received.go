@@ -104,7 +104,7 @@ func (w *writer) fault(f *client.ExecutionError) ordered {
 		fault = append(fault, property{"title", w.text(f.Title)})
 	}
 	if f.Detail != "" {
-		fault = append(fault, property{"detail", w.shown(f.Detail)})
+		fault = append(fault, property{"detail", w.text(f.Detail)})
 	}
 	return fault
 }

@@ -123,10 +123,8 @@ var address = regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]+@[A-Za-z0-9-]+(
 func (w *writer) shown(v value.Value) value.Value {
 	switch v := v.(type) {
 	case string:
-		if v == "[redacted]" && len(w.recording.Secrets) == 1 {
-			if _, text := w.shape(w.recording.Secrets[0]).(string); text {
-				return map[string]any{"secret": w.recording.Secrets[0]}
-			}
+		if name, _, known := w.onlySecret(); known && v == redacted {
+			return map[string]any{"secret": name}
 		}
 		return w.text(v)
 	case []any:
@@ -145,8 +143,25 @@ func (w *writer) shown(v value.Value) value.Value {
 	return v
 }
 
-// text takes e-mail addresses out of a text.
+// redacted is what a server shows instead of the text of a secret.
+const redacted = "[redacted]"
+
+// onlySecret is the secret that stood wherever a recording is redacted, with the text that stands for it. Where there
+// are several, or one with fields, it is not known.
+func (w *writer) onlySecret() (name, text string, known bool) {
+	if len(w.recording.Secrets) != 1 {
+		return "", "", false
+	}
+	name = w.recording.Secrets[0]
+	text, known = w.shape(name).(string)
+	return name, text, known
+}
+
+// text takes e-mail addresses out of a text, and puts what stands for a secret into it.
 func (w *writer) text(text string) string {
+	if _, secret, known := w.onlySecret(); known {
+		text = strings.ReplaceAll(text, redacted, secret)
+	}
 	if !w.options.Anonymise {
 		return text
 	}

@@ -130,6 +130,35 @@ func TestRecordDiffers(t *testing.T) {
 	}
 }
 
+// Where there is one secret, what stands for it is also inside of the texts that it was in, and the test passes.
+func TestOneSecret(t *testing.T) {
+	const source = `document: {dsl: 1.0.3, namespace: test, name: ask, version: 1.0.0}
+use: {secrets: [token]}
+do:
+  - ask:
+      try: [{call: {call: http, with: {method: get, endpoint: 'https://example.org/', headers: {authorization: '${ "Bearer " + $secrets.token }'}}}}]
+      catch: {as: e, do: [{failed: {set: {detail: '${ $e.detail }'}}}], retry: {limit: {attempt: {count: 1}}}}
+      output: {as: '{answer: ., header: ("Bearer " + $secrets.token)}'}
+`
+	for _, outcomes := range []string{
+		`{"seq":2,"reference":"/do/0/ask/try/0/call","kind":"activity","asked_ms":0,"at_ms":100,"output":{"detail":"[redacted]"}}`,
+		`{"seq":2,"reference":"/do/0/ask/try/0/call","kind":"activity","asked_ms":0,"at_ms":100,"error":{"type":"https://example.org/e","status":400,"detail":"[redacted]"}},
+		 {"seq":3,"reference":"/do/0/ask/try/0/call","kind":"activity","asked_ms":100,"at_ms":200,"error":{"type":"https://example.org/e","status":400,"detail":"[redacted]"}}`,
+	} {
+		var g client.Recording
+		err := json.Unmarshal([]byte(`{"execution_id":"0197a5c4-2222-7000-8000-000000000002","workflow":"test/ask","workflow_version":"1.0.0","revision":1,
+"started_at":"2026-03-01T10:00:00Z","elapsed_ms":200,"phase":"completed","input":{},"secrets":["token"],"tasks":[],
+"output":{"answer":{"detail":"[redacted]"},"header":"Bearer [redacted]"},"outcomes":[`+outcomes+`]}`), &g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := testrecord.Record(t.Context(), &g, testrecord.Options{Workflow: "ask.yaml", Source: []byte(source)}, testrecord.NoFiles)
+		if err != nil || !f.Passed() || strings.Contains(string(f.Text), "[redacted]") || !strings.Contains(string(f.Text), "Bearer secret-token") {
+			t.Errorf("%v %+v %+v\n%s", err, f.Problems, f.Test, f.Text)
+		}
+	}
+}
+
 // No e-mail address is left: not in names, in titles of errors, or in why it was cancelled.
 func TestAnonymiseEverywhere(t *testing.T) {
 	const who = "eve@example.com"
