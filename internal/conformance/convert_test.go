@@ -27,6 +27,7 @@ type conversion struct {
 	says        []string    // what a refusal says
 	paths       []string    // whose requests are counted
 	started     bool
+	awaited     string // the task that has started before the next step of the script
 	ended       bool
 }
 
@@ -120,12 +121,18 @@ func (c *conversion) decode(text string, object map[string]any, name string) err
 	return err
 }
 
-// at adds a step of the script: the first as soon as nothing else happens, each of the others a millisecond later.
+// at adds a step of the script: as soon as the task waits that has started before or, without one, the first as soon as
+// nothing else happens, and each of the others a millisecond later.
 func (c *conversion) at(what string, v any) error {
 	if !c.started || c.ended {
 		return needsServer
 	}
-	c.script = append(c.script, map[string]any{"at": fmt.Sprintf("PT0.%03dS", len(c.script)), what: v})
+	one := map[string]any{"at": fmt.Sprintf("PT0.%03dS", len(c.script)), what: v}
+	if c.awaited != "" {
+		one = map[string]any{"waiting": c.awaited, what: v}
+		c.awaited = ""
+	}
+	c.script = append(c.script, one)
 	return nil
 }
 
