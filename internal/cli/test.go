@@ -172,6 +172,12 @@ func (c *testCommand) once(ctx context.Context, files []string) (*testrun.Report
 
 // nothingFound says why there is nothing to run, and what to do.
 func (c *testCommand) nothingFound(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) && c.coverage != "" {
+		if _, notNumber := strconv.ParseFloat(strings.TrimSuffix(failed.Path, "%"), 64); notNumber == nil {
+			return usage("there is no file %s: a percentage stands behind an equals sign, --coverage=%s", failed.Path, failed.Path)
+		}
+	}
 	if errors.Is(err, testrun.ErrNoTests) {
 		return usage("%w in %s: write some beside the definition NAME.yaml (chargehand test --help)", err, strings.Join(c.paths, " and "))
 	}
