@@ -58,29 +58,9 @@ func (o *others) during(do func()) (rounds []time.Duration) {
 	return rounds
 }
 
-// mostlyWithin is the time in which nine of ten rounds have ended.
-func mostlyWithin(rounds []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(rounds))
-	return sorted[(9*len(sorted)+9)/10-1]
-}
-
 // heldUp reports whether an attack has kept others from being answered for a second. What they wait for alone, just
 // before and after it, tells how busy the machine is with other things.
 func heldUp(during, alone []time.Duration) (took, most time.Duration, held bool) {
-	took, most = mostlyWithin(during), time.Second+10*slices.Max(alone)
+	took, most = slices.Max(during), time.Second+10*slices.Max(alone)
 	return took, most, took > most
-}
-
-// TestMostlyWithin: the slowest of a few rounds counts, and of many one in ten does not.
-func TestMostlyWithin(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]time.Duration{1: 1, 2: 2, 9: 9, 10: 9, 11: 10, 20: 18, 30: 27} {
-		rounds := make([]time.Duration, n)
-		for i := range rounds {
-			rounds[i] = time.Duration(n - i)
-		}
-		if got := mostlyWithin(rounds); got != want {
-			t.Errorf("of %d rounds: %d, want %d", n, got, want)
-		}
-	}
 }

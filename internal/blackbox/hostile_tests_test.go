@@ -108,6 +108,7 @@ func TestHostileTests(t *testing.T) {
 					t.Logf("try %d: others waited for %v (at most %v), %s", try, wait, most, end)
 					continue
 				}
+				t.Logf("others waited for %v (at most %v), %s", wait, most, end)
 				if held && try == 3 {
 					t.Errorf("others waited for %v, want at most %v, in each of %d tries", wait, most, try)
 				}
