@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// others are clients who do something else while an attack goes on.
+// others are clients who do something else during an attack.
 type others struct {
 	t    *testing.T
 	s    *server

@@ -22,8 +22,8 @@ type pathError struct {
 func (e *pathError) Error() string { return e.text }
 func (e *pathError) Unwrap() error { return e.err }
 
-// unreadable says of a file or folder that cannot be read what is wrong, where it was looked for and, if a name there is
-// like the given one, which one was meant. An error that names no path is returned as it is.
+// unreadable says of a file or folder that cannot be read what is wrong, where it was looked for and, if a name there
+// is like the given one, which one was meant. An error that names no path is returned as it is.
 func unreadable(err error) error {
 	var failed *fs.PathError
 	if !errors.As(err, &failed) {

@@ -172,8 +172,8 @@ func (t *testCase) fits(m *testfile.Mock, found *target, wrong func(testfile.Pos
 	}
 }
 
-// without checks that an answer says nothing that would come to nothing: what has no process or call is not cut off by a
-// crash, and what has no end, or is another workflow, makes no files.
+// without checks that an answer says nothing that would come to nothing: what has no process or call is not cut off by
+// a crash, and what has no end, or is another workflow, makes no files.
 func (t *testCase) without(m *testfile.Mock, found *target, e *testfile.Entry, wrong func(testfile.Position, string, string, ...any)) {
 	does := effective(found.task)
 	property := func(name string) testfile.Position { return t.suite.file.Position(e.At.Pointer + "/" + name) }
