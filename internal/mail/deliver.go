@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -158,7 +159,8 @@ func (o *Outbox) complete(tx *store.Tx, j *job) (err error) {
 
 // deliver sends a mail and notes how that went.
 func (o *Outbox) deliver(ctx context.Context, j *job) {
-	err := o.send(ctx, j)
+	noted, err := o.send(ctx, j)
+	defer noted()
 	now := o.config.Now()
 	next := now.Add(pauseAfter(j.row.Attempts))
 	var failed *smtp.Error
@@ -183,17 +185,30 @@ func (o *Outbox) deliver(ctx context.Context, j *job) {
 	o.note(ctx, j, func(tx *store.Tx) error { return tx.PostponeMail(&j.row, next.UnixMilli()) })
 }
 
-func (o *Outbox) send(ctx context.Context, j *job) error {
+// send hands a mail to the mail server. noted is called when it is noted how that went: until then no other mail of the
+// process is handed over, so that of those under way at most one is sent twice when the process dies.
+func (o *Outbox) send(ctx context.Context, j *job) (noted func(), err error) {
+	noted = func() {}
 	content, err := j.mail.Letter.Write()
 	if err != nil {
-		return err
+		return noted, err
 	}
 	ctx, done := context.WithTimeout(ctx, sendTime)
 	defer done()
-	return o.config.Sender.Send(ctx, &smtp.Message{
+	err = o.config.Sender.Send(ctx, &smtp.Message{
 		ID: uuid.UUID(j.row.ID).String(), At: time.UnixMilli(j.row.CreatedMs), To: j.mail.To, Name: content.Name,
 		Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+		Ready: func(ctx context.Context) error {
+			select {
+			case o.handover <- struct{}{}:
+				noted = func() { <-o.handover }
+				return nil
+			case <-ctx.Done():
+				return fmt.Errorf("%w while another mail was handed over", context.Cause(ctx))
+			}
+		},
 	})
+	return noted, err
 }
 
 // note writes how an attempt went. While the database cannot be used it tries again, for as long as the lease lasts:

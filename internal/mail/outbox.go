@@ -27,7 +27,8 @@ const (
 	Keep = 7 * 24 * time.Hour
 )
 
-// Sender hands a mail to a mail server. *smtp.Server is one; its errors are *smtp.Error.
+// Sender hands a mail to a mail server, and calls Ready of it on the way. *smtp.Server is one; its errors are
+// *smtp.Error.
 type Sender interface {
 	Send(ctx context.Context, m *smtp.Message) error
 }
@@ -50,6 +51,7 @@ type Outbox struct {
 	completes map[letter.Kind]Complete
 	most      int // MaxWaiting, less in tests
 	wake      chan struct{}
+	handover  chan struct{} // full while a mail is handed over, and until that is noted
 
 	sent, failures, givenUp, refused atomic.Int64
 	failing                          atomic.Bool
@@ -80,7 +82,9 @@ func New(c Config) *Outbox {
 	if c.Every == 0 {
 		c.Every = 2 * time.Second
 	}
-	return &Outbox{config: c, completes: map[letter.Kind]Complete{}, most: MaxWaiting, wake: make(chan struct{}, 1)}
+	return &Outbox{
+		config: c, completes: map[letter.Kind]Complete{}, most: MaxWaiting, wake: make(chan struct{}, 1), handover: make(chan struct{}, 1),
+	}
 }
 
 // Completes has mails of a kind completed before they are sent. It is called before Run.

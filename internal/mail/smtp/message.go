@@ -1,7 +1,9 @@
 package smtp
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/mail"
 	"strings"
 	"time"
@@ -20,6 +22,9 @@ type Message struct {
 	Subject  string
 	Text     string
 	HTML     string // says the same
+	// Ready is called once the server is ready for the content, before the last of that is sent. With an error of it the
+	// server takes nothing of the mail. It may wait for as long as the context lasts. nil: nothing is called.
+	Ready func(context.Context) error
 }
 
 // address is the form of an e-mail address that mail servers take: with a domain in ASCII.
@@ -38,8 +43,8 @@ func ascii(address string) bool {
 	return !strings.ContainsFunc(address, func(r rune) bool { return r > 126 })
 }
 
-// write makes the text of a mail, with its headers.
-func (m *Message) write(from mail.Address, to string) *gomail.Msg {
+// write makes the text of a mail, with its headers. ready is called before its last part is sent.
+func (m *Message) write(from mail.Address, to string, ready func() error) *gomail.Msg {
 	out := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	out.FromMailAddress(&from)
 	out.ToMailAddress(&mail.Address{Name: m.Name, Address: to})
@@ -50,6 +55,12 @@ func (m *Message) write(from mail.Address, to string) *gomail.Msg {
 	out.SetGenHeader("Auto-Submitted", "auto-generated")
 	out.SetGenHeader("X-Auto-Response-Suppress", "All")
 	out.SetBodyString(gomail.TypeTextPlain, m.Text)
-	out.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	out.AddAlternativeWriter(gomail.TypeTextHTML, func(w io.Writer) (int64, error) {
+		if err := ready(); err != nil {
+			return 0, err
+		}
+		n, err := io.WriteString(w, m.HTML)
+		return int64(n), err
+	})
 	return out
 }

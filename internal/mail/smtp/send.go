@@ -49,6 +49,7 @@ type connection struct {
 	client  *gomail.Client
 	session *gosmtp.Client
 	close   func()
+	cut     func() // without a word: the server takes nothing that has not come as a whole
 }
 
 // connect connects and signs in. The connection ends with the context.
@@ -97,7 +98,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 		_ = client.CloseWithSMTPClient(session) // what it was for is known before
 		stop()
 		cut()
-	}}, nil
+	}, cut}, nil
 }
 
 func (s *Server) options(dial gomail.DialContextFunc) []gomail.Option {
@@ -151,7 +152,16 @@ func (s *Server) Send(ctx context.Context, m *Message) error {
 		return newError(errors.New("the mail server takes no addresses with characters outside of ASCII"), true, false)
 	}
 	c.session.SkipSMTPUTF8(ascii(to)) // else the server behind it may not take the mail
-	out := m.write(s.from, to)
+	out := m.write(s.from, to, func() error {
+		if m.Ready == nil {
+			return nil
+		}
+		err := m.Ready(ctx)
+		if err != nil {
+			c.cut() // to say anything more would end the content, and the server would take what it has
+		}
+		return err
+	})
 	err = c.client.SendWithSMTPClient(c.session, out)
 	if err == nil || out.IsDelivered() { // what failed then came after it
 		return nil

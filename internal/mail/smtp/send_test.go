@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +64,46 @@ func TestMailIsSent(t *testing.T) {
 		if got := m.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestReady: it is asked when the server waits for the content, and the server takes nothing if it says no.
+func TestReady(t *testing.T) {
+	for _, security := range []string{"", "?starttls=required"} {
+		server := mailserver.Start(t, mailserver.Options{STARTTLS: security != ""})
+		address := "smtp://" + server.Address + security
+		if security != "" {
+			address += "&ca=" + server.CA
+		}
+		s := open(t, Settings{URL: address})
+		var recipients, contents atomic.Int64
+		server.Refuse(func(stage, _ string) error {
+			switch stage {
+			case "to":
+				recipients.Add(1)
+			case "data":
+				contents.Add(1)
+			}
+			return nil
+		})
+		m := message("ada@example.org")
+		asked := 0
+		m.Ready = func(context.Context) error { asked++; return errors.New("not now") }
+		if err := failed(t, s.Send(t.Context(), m)); err.Refused || !strings.Contains(err.Error(), "not now") {
+			t.Errorf("%+v", err)
+		}
+		server.Stop() // nothing comes any more
+		if asked != 1 || recipients.Load() != 1 || contents.Load() != 0 || len(server.Mails()) != 0 {
+			t.Errorf("%q: it was asked %d times, the server has %d mails, after %d recipients and %d contents",
+				security, asked, len(server.Mails()), recipients.Load(), contents.Load())
+		}
+	}
+	server := mailserver.Start(t, mailserver.Options{})
+	m := message("ada@example.org")
+	asked := 0
+	m.Ready = func(context.Context) error { asked++; return nil }
+	if err := open(t, Settings{URL: "smtp://" + server.Address}).Send(t.Context(), m); err != nil || asked != 1 || len(server.Mails()) != 1 {
+		t.Errorf("%v, asked %d times, %d mails", err, asked, len(server.Mails()))
 	}
 }
 
