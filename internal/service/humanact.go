@@ -224,18 +224,18 @@ func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.Human
 		return err
 	}
 	return s.withTask(ctx, p, id, ScopeTasksRespond, func(tx *store.Tx, row *store.HumanTask, who *responder) error {
-		n, err := tx.CountHumanComments(row.No, MaxTaskComments)
-		switch {
-		case err != nil:
-			return err
-		case n >= MaxTaskComments:
-			return stateConflict("The task has as many comments as it may have.")
-		}
 		comment := store.HumanComment{
 			ID: newID[chargehand.HumanTaskID](s.nowMs()), Author: who.actor, ByID: who.id, ByName: who.name, Text: text, CreatedMs: s.nowMs(),
 		}
 		if err := tx.InsertHumanComment(row, &comment); err != nil {
 			return err
+		}
+		n, err := tx.CountHumanComments(row.No, MaxTaskComments+1) // of those made at the same time, each counts the ones before it
+		switch {
+		case err != nil:
+			return err
+		case n > MaxTaskComments:
+			return stateConflict("The task has as many comments as it may have.")
 		}
 		return c.record(tx, statusCreated, "human_task", row.ID)
 	})

@@ -92,7 +92,7 @@ func (s *Service) answerAs(
 		return err
 	}
 	if row.Status > store.TaskClaimed { // what an answer would have to be is of no use any more
-		return s.answeredBefore(ctx, &row, &answer, err == nil)
+		return s.answeredBefore(ctx, &row, who, &answer, err == nil)
 	}
 	if err != nil {
 		return err
@@ -317,9 +317,10 @@ func fileReference(f *store.File) map[string]any {
 	return of.Reference()
 }
 
-// answeredBefore compares an answer with the one that a task has, from which one that is not valid differs. Codes:
-// answer_conflict, task_withdrawn.
-func (s *Service) answeredBefore(ctx context.Context, row *store.HumanTask, a *human.Answer, valid bool) error {
+// answeredBefore compares an answer with the one that a task has, from which one that is not valid differs. A person is
+// the same one with an id or an e-mail address, which the answer has of those who are no active users (onBehalfOf).
+// Codes: answer_conflict, task_withdrawn.
+func (s *Service) answeredBefore(ctx context.Context, row *store.HumanTask, who *responder, a *human.Answer, valid bool) error {
 	if row.Status == store.TaskWithdrawn {
 		return chargehand.NewError(chargehand.CodeTaskWithdrawn,
 			"The task was withdrawn ("+machine.Withdrawal(row.Why).String()+") at "+atMs(row.EndedMs).Format(time.RFC3339)+".")
@@ -331,6 +332,9 @@ func (s *Service) answeredBefore(ctx context.Context, row *store.HumanTask, a *h
 	was := human.AnswerOf(output)
 	again := *a
 	again.At, again.By.Name, again.By.Via = was.At, was.By.Name, was.By.Via
+	if who.is(was.By.ID) {
+		again.By.ID = was.By.ID
+	}
 	if valid && value.Equal(again.Output(), was.Output()) {
 		return nil
 	}

@@ -117,15 +117,15 @@ func (s *Service) linkTask(ctx context.Context, p *Principal, q *LinkHumanTask, 
 		if err := s.mayLink(tx, p, row, who, &link); err != nil {
 			return err
 		}
-		n, err := tx.CountTaskLinks(row.No, MaxTaskLinks)
+		if err := tx.InsertTaskLink(&link); err != nil {
+			return err
+		}
+		n, err := tx.CountTaskLinks(row.No, MaxTaskLinks+1) // of those made at the same time, each counts the ones before it
 		switch {
 		case err != nil:
 			return err
-		case n >= MaxTaskLinks:
+		case n > MaxTaskLinks:
 			return stateConflict("100 links were made to this task, and it can have no more. Revoked ones count too.")
-		}
-		if err := tx.InsertTaskLink(&link); err != nil {
-			return err
 		}
 		changes := audit.Changes{}.Set("link", nil, link.ID.String()).Set("name", nil, link.Name).Set("email", nil, link.Email).
 			Set("expires_at", nil, atMs(link.ExpiresMs).Format(time.RFC3339))

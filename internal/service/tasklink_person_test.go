@@ -94,3 +94,55 @@ func TestAddresseesNeedNoScope(t *testing.T) {
 		}
 	})
 }
+
+// The same answer again changes nothing, also when the person has become a user meanwhile, or is none any more: then the
+// first one has another id of the same person.
+func TestTheSameAnswerOfAPersonWithAnotherID(t *testing.T) {
+	onBoth(t, func(t *testing.T, fx *humanFixture) {
+		ada, admin := fx.as("ada", "operator"), fx.as("root", "admin")
+		keeper := *fx.key("keeper", "")
+		keeper.Scopes |= ScopeTasksImpersonate
+		behalf := func(id chargehand.HumanTaskID, email string) error {
+			return fx.answer(&keeper, id, map[string]any{"on_behalf_of": email})
+		}
+		invited, left := fx.newMember("invited"), fx.member("left")
+		invited.Status = store.Invited
+		err := fx.rows.Update(t.Context(), func(tx *store.Tx) error {
+			invited.No, invited.Person.No = 0, 0
+			if err := tx.InsertPerson(&invited.Person); err != nil {
+				return err
+			}
+			return tx.InsertMember(&invited)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		byKey, byLink, ofLeft := fx.open(nil), fx.open(nil), fx.open(nil)
+		secret := fx.linked(ada, byLink, email("invited@example.org"))
+		again := map[string]func() error{
+			"in the name of the invited one": func() error { return behalf(byKey, "Invited@example.org") },
+			"by a link of the invited one":   func() error { return fx.answerBy(secret) },
+			"in the name of who leaves":      func() error { return behalf(ofLeft, "left@example.org") },
+		}
+		for name, answer := range again {
+			if err := answer(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		err = fx.rows.Update(t.Context(), func(tx *store.Tx) error { return tx.SetMemberStatus(invited.No, store.Invited, store.Active) })
+		if err == nil {
+			err = fx.RemoveUser(t.Context(), admin, left.Person.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, answer := range again {
+			if err := answer(); err != nil {
+				t.Errorf("the same answer again, %s: %v", name, err)
+			}
+		}
+		for _, id := range []chargehand.HumanTaskID{byKey, byLink, ofLeft} {
+			wantCode(t, behalf(id, "other@example.org"), chargehand.CodeAnswerConflict)
+		}
+	})
+}

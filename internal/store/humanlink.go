@@ -1,6 +1,9 @@
 package store
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/chargehand/chargehand"
 )
 
@@ -45,8 +48,19 @@ func scanTaskLink(r Row, l *TaskLink) {
 	}
 }
 
-// InsertTaskLink adds a link to a task, and sets l.No. ErrConflict: the hash is taken.
+// InsertTaskLink adds a link to a task, and sets l.No. ErrConflict: the hash is taken, or a person or API key makes the
+// link and the task has ended.
 func (t *Tx) InsertTaskLink(l *TaskLink) (err error) {
+	if l.Maker != 0 {
+		// The row of the task is locked: its end finds the link, and who counts links next counts this one.
+		err := t.one(`SELECT no FROM human_task WHERE no = ?1 AND status < 3`+t.c.ForUpdate(), func(Row) {}, l.Task)
+		if errors.Is(err, ErrNotFound) {
+			err = ErrConflict
+		}
+		if err != nil {
+			return fmt.Errorf("link to a human task: %w", err)
+		}
+	}
 	var session any
 	if !l.MakerSession.IsZero() {
 		session = l.MakerSession[:]
@@ -62,22 +76,28 @@ func (t *Tx) RevokeTaskLink(no, revokedMs int64) error {
 	return t.change("revoke a link to a human task", `UPDATE human_link SET revoked_ms = ?2 WHERE no = ?1 AND revoked_ms = 0`, no, revokedMs)
 }
 
-// RevokeLinksOf revokes the links to human tasks that a person has made by a session, whether that has ended or not.
+// RevokeLinksOf revokes the links to open human tasks that a person has made by a session, whether that has ended or
+// not.
 func (t *Tx) RevokeLinksOf(person int64, session chargehand.SessionID, revokedMs int64) error {
-	return t.c.Send("revoke the links of a session", `UPDATE human_link SET revoked_ms = ?3 WHERE maker = ?1 AND maker < 0 AND revoked_ms = 0
- AND maker_session = ?2`+ofOpenTask, -person, session[:], revokedMs)
+	return t.c.Send("revoke the links of a session", `UPDATE human_link SET revoked_ms = ?3 WHERE `+openLinks+` AND maker_session = ?2`,
+		-person, session[:], revokedMs)
 }
 
-// ofOpenTask is a condition of human_link: links to tasks that have ended stay as they are. (It says status < 3 for the
-// planner; see table human_task.)
-const ofOpenTask = ` AND EXISTS (SELECT 1 FROM human_task h WHERE h.no = human_link.task AND h.status < 3)`
+// openLinks is a condition of human_link, in the words of its index: the links to open tasks that a person with the
+// negative number ?1 has made. Those to tasks that have ended stay as they are.
+const openLinks = `maker = ?1 AND maker < 0 AND revoked_ms = 0 AND task_ended = 0`
 
-// revokeLinks revokes the links to human tasks of an account (0: of all accounts) that a person has made: all, or those
-// by sessions but the one with the number keep (0: none is kept).
+// revokeLinks revokes the links to open human tasks of an account (0: of all accounts) that a person has made: all, or
+// those by sessions but the one with the number keep (0: none is kept).
 func (t *Tx) revokeLinks(person, account, keep, revokedMs int64) error {
-	return t.c.Send("revoke the links of a person", `UPDATE human_link SET revoked_ms = ?4 WHERE maker = ?1 AND maker < 0 AND revoked_ms = 0
+	return t.c.Send("revoke the links of a person", `UPDATE human_link SET revoked_ms = ?4 WHERE `+openLinks+`
  AND (?3 = 0 OR maker_session <> (SELECT s.id FROM session s WHERE s.no = ?3))
- AND EXISTS (SELECT 1 FROM human_task h WHERE h.no = human_link.task AND h.status < 3 AND (?2 = 0 OR h.account = ?2))`, -person, account, keep, revokedMs)
+ AND (?2 = 0 OR EXISTS (SELECT 1 FROM human_task h WHERE h.no = human_link.task AND h.account = ?2))`, -person, account, keep, revokedMs)
+}
+
+// endLinks notes that the task of links has ended.
+func (t *Tx) endLinks(task int64) error {
+	return t.c.Send("end the links to a human task", `UPDATE human_link SET task_ended = 1 WHERE task = ?1 AND maker < 0`, task)
 }
 
 // CountLinkUpload counts a file that is about to be uploaded by a link. ErrConflict: it has as many, or as many bytes.

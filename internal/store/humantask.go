@@ -209,6 +209,9 @@ func (t *Tx) taskEnded(h *HumanTask, how FactKind, endedMs int64) error {
 	if err := t.dropDrafts(h, `DELETE FROM human_draft WHERE task = ?1`, h.No); err != nil {
 		return err
 	}
+	if err := t.endLinks(h.No); err != nil {
+		return err
+	}
 	return t.noteTask(h, how, endedMs)
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -96,6 +97,22 @@ func taskLinks(f *fixture) {
 	})
 }
 
+// linksOfOpenTasks: so many links are looked at when sessions of their makers end, at most. Those of tasks that have
+// ended would make that take longer and longer.
+func (f *fixture) linksOfOpenTasks(want int64) {
+	f.Helper()
+	var n int64
+	err := f.db.View(context.Background(), func(c store.Conn) error {
+		return c.Query(`SELECT COUNT(*) FROM human_link WHERE maker < 0 AND revoked_ms = 0 AND task_ended = 0`, func(r store.Row) error {
+			n = r.Int(0)
+			return nil
+		})
+	})
+	if err != nil || n != want {
+		f.Errorf("%d links are in the index of makers, want %d (%v)", n, want, err)
+	}
+}
+
 // taskLinksOfSessions: links end with the sessions that have made them.
 func taskLinksOfSessions(f *fixture) {
 	h := f.open(f.humanTask(f.inserted(), 1))
@@ -115,7 +132,12 @@ func taskLinksOfSessions(f *fixture) {
 		f.taskLink(h.No, -5, "", func(l *store.TaskLink) { l.MakerSession = byOther.ID }), f.taskLink(h.No, 7, "", func(l *store.TaskLink) { l.MakerKey = 7 }),
 		f.taskLink(h.No, 0, "bob@example.com"), f.taskLink(foreign.No, -4, "", by(1)), f.taskLink(done.No, -4, "", by(1)),
 	}
+	f.linksOfOpenTasks(7)
 	f.update(func(tx *store.Tx) error { _, err := finish(tx, done.Execution, startMs+1, "1"); return err })
+	f.linksOfOpenTasks(6)
+	late := links[8]
+	late.ID, late.Hash = chargehand.TaskLinkID(f.taskID()), []byte("late")
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertTaskLink(&late) })
 	revoked := func(when string, want ...int64) {
 		f.Helper()
 		f.view(func(r *store.Reader) error {

@@ -765,6 +765,7 @@ CREATE TABLE human_link (
     replaced_ms BIGINT NOT NULL DEFAULT 0,            -- when newer ones were mailed in its place; 0: it counts
     uploads    BIGINT NOT NULL DEFAULT 0,             -- files that were uploaded by it
     upload_bytes BIGINT NOT NULL DEFAULT 0,
+    task_ended BIGINT NOT NULL DEFAULT 0,             -- 1: its task has ended; always 0 where maker is not negative
     id         BYTEA NOT NULL UNIQUE CHECK (length(id) = 16),
     hash       BYTEA NOT NULL UNIQUE,                 -- SHA-256 of the secret in its address
     maker_session BYTEA,                              -- id of the session by which it was made; NULL: none
@@ -777,7 +778,7 @@ CREATE TABLE human_link (
 -- TaskLinks, CountTaskLinks.
 CREATE INDEX human_link_task ON human_link (task, no);
 -- RevokeLinksOf, RevokeSessions.
-CREATE INDEX human_link_maker ON human_link (maker) WHERE maker < 0 AND revoked_ms = 0;
+CREATE INDEX human_link_maker ON human_link (maker) WHERE maker < 0 AND revoked_ms = 0 AND task_ended = 0;
 
 -- Facts --------------------------------------------------------------------------------------------------------------
 

@@ -763,12 +763,13 @@ CREATE TABLE human_link (
     revoked_ms INTEGER NOT NULL DEFAULT 0, -- 0: it is not
     replaced_ms INTEGER NOT NULL DEFAULT 0, -- when newer ones were mailed in its place; 0: it counts
     uploads    INTEGER NOT NULL DEFAULT 0, -- files that were uploaded by it
-    upload_bytes INTEGER NOT NULL DEFAULT 0
+    upload_bytes INTEGER NOT NULL DEFAULT 0,
+    task_ended INTEGER NOT NULL DEFAULT 0  -- 1: its task has ended; always 0 where maker is not negative
 ) STRICT;
 -- TaskLinks, CountTaskLinks.
 CREATE INDEX human_link_task ON human_link (task, no);
 -- RevokeLinksOf, RevokeSessions.
-CREATE INDEX human_link_maker ON human_link (maker) WHERE maker < 0 AND revoked_ms = 0;
+CREATE INDEX human_link_maker ON human_link (maker) WHERE maker < 0 AND revoked_ms = 0 AND task_ended = 0;
 
 -- Facts --------------------------------------------------------------------------------------------------------------
 
