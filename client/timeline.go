@@ -42,6 +42,8 @@ type TaskWait struct {
 	Until  *time.Time   `json:"until,omitempty"`
 	Filter *EventFilter `json:"filter,omitempty"`  // nil: events of any type
 	TaskID string       `json:"task_id,omitempty"` // of the human task that a person is to answer
+	// UnknownAssignees are users and groups to whom the task is assigned, and that the account does not have.
+	UnknownAssignees []string `json:"unknown_assignees,omitempty"`
 }
 
 // TimelinePage is a page of a timeline, in order of start.

@@ -37,10 +37,11 @@ type timelineEntry struct {
 }
 
 type taskWait struct {
-	Kind   string       `json:"kind" enum:"person,child,event,retry,timer" doc:"person: the answer to a human task; child: the end of an execution of another workflow; event: events; retry: the delay before the next attempt; timer: a wait."`
-	Task   string       `json:"task_id,omitempty" doc:"The human task."`
-	Until  moment       `json:"until,omitempty" doc:"When it is over; left out: it is not known."`
-	Filter *eventFilter `json:"filter,omitempty" doc:"Which events it waits for. Left out: any type."`
+	Kind    string       `json:"kind" enum:"person,child,event,retry,timer" doc:"person: the answer to a human task; child: the end of an execution of another workflow; event: events; retry: the delay before the next attempt; timer: a wait."`
+	Task    string       `json:"task_id,omitempty" doc:"The human task."`
+	Until   moment       `json:"until,omitempty" doc:"When it is over; left out: it is not known."`
+	Filter  *eventFilter `json:"filter,omitempty" doc:"Which events it waits for. Left out: any type."`
+	Unknown []string     `json:"unknown_assignees,omitempty" nullable:"false" doc:"Users and groups to whom the human task is assigned, and that the account does not have now. Such a person answers by a link only, such a group not at all."`
 }
 
 type timelinePage struct {
@@ -214,7 +215,7 @@ func viewTimelineEntry(e *service.TimelineEntry) timelineEntry {
 	v.Iteration, v.Iterations = viewIterations(e.Iterations)
 	v.LogBytes = e.LogBytes
 	if w := e.WaitingFor; w != nil {
-		v.WaitingFor = &taskWait{Kind: w.Kind, Task: w.Task, Until: at(w.Until), Filter: filterOf(w.Types)}
+		v.WaitingFor = &taskWait{Kind: w.Kind, Task: w.Task, Until: at(w.Until), Filter: filterOf(w.Types), Unknown: w.Unknown}
 	}
 	if e.Child != (chargehand.ExecutionID{}) {
 		v.Child = &e.Child

@@ -122,7 +122,7 @@ func TestFollowTellsOfSuspension(t *testing.T) {
 // TestFollowTellsOfPeople: the command that follows an execution says what it asks of people, once, and how to answer.
 func TestFollowTellsOfPeople(t *testing.T) {
 	s := servertest.Start(t, servertest.Options{})
-	s.Apply(t, "document: {dsl: '1.0.3', namespace: shop, name: asked, version: '1.0.0'}\ndo:\n  - ask: {call: 'human:1.0.0@default', with: {title: Look at it}}\n")
+	s.Apply(t, "document: {dsl: '1.0.3', namespace: shop, name: asked, version: '1.0.0'}\ndo:\n  - ask: {call: 'human:1.0.0@default', with: {title: Look at it, assignees: {users: [eve@example.org]}}}\n")
 	t.Setenv("CHARGEHAND_URL", s.URL)
 	t.Setenv("CHARGEHAND_API_KEY", s.Key)
 	var out bytes.Buffer
@@ -133,15 +133,17 @@ func TestFollowTellsOfPeople(t *testing.T) {
 	id := regexp.MustCompile(`execution ([0-9a-f-]{36})`).FindStringSubmatch(text)[1]
 	for args, want := range map[string]string{
 		"get":      `(?s)waits for: +person: Look at it\n.*human task: +` + task + `  Look at it\n`,
-		"timeline": `waits for a person`,
+		"timeline": `waits for a person; not known here: eve@example\.org`,
 	} {
 		var shown, bad bytes.Buffer
 		if c := Run([]string{"executions", args, id, "--output", "table"}, strings.NewReader(""), &shown, &bad); c != 0 || !regexp.MustCompile(want).Match(shown.Bytes()) {
 			t.Errorf("%s: %d\n%s%s", args, c, shown.Bytes(), bad.Bytes())
 		}
 	}
-	if c := Run([]string{"tasks", "answer", task, "--outcome", "done"}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); c != 0 {
-		t.Errorf("answer: %d", c)
+	for _, args := range [][]string{{"tasks", "reassign", task, "--all-people"}, {"tasks", "answer", task, "--outcome", "done"}} {
+		if c := Run(args, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); c != 0 {
+			t.Errorf("%q: %d", args, c)
+		}
 	}
 	if c := <-code; c != 0 {
 		t.Errorf("exit code %d", c)

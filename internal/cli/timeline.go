@@ -88,6 +88,8 @@ func waitText(w *client.TaskWait) string {
 	switch {
 	case w == nil:
 		return "waiting"
+	case len(w.UnknownAssignees) > 0:
+		return "waits for a person; not known here: " + strings.Join(w.UnknownAssignees, ", ")
 	case w.Until != nil:
 		return "until " + w.Until.UTC().Format(time.RFC3339)
 	case w.Kind == "child":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/dsl"
@@ -13,8 +14,57 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// maxCheckedPeople bounds the users and groups that are looked up for one definition.
+// maxCheckedPeople bounds the users and groups that are looked up for one definition, or one page of a timeline.
 const maxCheckedPeople = 200
+
+// assigneeCheck finds out which users and groups an account does not have, each once.
+type assigneeCheck struct {
+	r       *store.Reader
+	account int64
+	known   map[assigneeName]bool
+}
+
+type assigneeName struct {
+	key   string // in the form that is compared
+	group bool
+}
+
+func checkAssignees(r *store.Reader, account int64) *assigneeCheck {
+	return &assigneeCheck{r, account, map[assigneeName]bool{}}
+}
+
+// unknown reports whether the account does not have a user or group now. full: too many were looked up already.
+func (c *assigneeCheck) unknown(text string, group bool) (unknown, full bool, err error) {
+	name := assigneeName{engine.PersonKey(text), group}
+	if group {
+		name.key = person.Key(text)
+	}
+	there, checked := c.known[name]
+	if !checked {
+		if len(c.known) == maxCheckedPeople {
+			return false, true, nil
+		}
+		if there, err = hasAssignee(c.r, c.account, name.key, group); err != nil {
+			return false, false, err
+		}
+		c.known[name] = there
+	}
+	return !there, false, nil
+}
+
+// ofTask are the users and groups that a human task names, and that the account does not have now.
+func (c *assigneeCheck) ofTask(a store.TaskAssignees) (list []string, err error) {
+	for i, text := range slices.Concat(a.Users, a.Groups) {
+		unknown, full, err := c.unknown(text, i >= len(a.Users))
+		if err != nil || full {
+			return list, err
+		}
+		if unknown {
+			list = append(list, text)
+		}
+	}
+	return list, nil
+}
 
 // unknownAssignees warns of users and groups that human tasks of a definition name, and that the account does not have
 // now. A name may also be that of a person who has no account and answers by a link, so it is no error.
@@ -22,29 +72,15 @@ func (s *Service) unknownAssignees(ctx context.Context, p *Principal, compiled *
 	if len(compiled.People) == 0 {
 		return nil, nil
 	}
-	type key struct {
-		name  string
-		group bool
-	}
 	err = s.view(ctx, func(r *store.Reader) error {
 		found = nil
-		known := map[key]bool{}
+		check := checkAssignees(r, p.AccountNo)
 		for _, a := range compiled.People {
-			k := key{engine.PersonKey(a.Name), a.Group}
-			if a.Group {
-				k.name = person.Key(a.Name)
+			unknown, full, err := check.unknown(a.Name, a.Group)
+			if err != nil || full {
+				return err
 			}
-			there, checked := known[k]
-			if !checked {
-				if len(known) == maxCheckedPeople {
-					break
-				}
-				if there, err = hasAssignee(r, p.AccountNo, k.name, k.group); err != nil {
-					return err
-				}
-				known[k] = there
-			}
-			if !there {
+			if unknown {
 				what := "an active user"
 				if a.Group {
 					what = "a group"

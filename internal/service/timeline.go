@@ -43,6 +43,8 @@ type TaskWait struct {
 	Task  string    // id of the human task
 	Until time.Time // zero: not known
 	Types []string  // of the events; empty: any type
+	// Unknown are the users and groups to whom the human task is assigned, and that the account does not have now.
+	Unknown []string
 }
 
 // ListTimeline is the request for a page of a timeline.
@@ -90,8 +92,9 @@ func (s *Service) Timeline(ctx context.Context, p *Principal, list ListTimeline)
 		}
 	}
 	err = s.view(ctx, func(r *store.Reader) error {
+		people := checkAssignees(r, row.Account)
 		for i, e := range records {
-			if err := s.timelineEntry(r, row, e, list.View, &page.Data[i]); err != nil {
+			if err := s.timelineEntry(r, row, e, people, list.View, &page.Data[i]); err != nil {
 				return err
 			}
 		}
@@ -159,7 +162,9 @@ func (l *ListTimeline) under(records []machine.Record) map[int]bool {
 	return in
 }
 
-func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machine.Record, v View, shown *TimelineEntry) (err error) {
+func (s *Service) timelineEntry(
+	r *store.Reader, row *store.Execution, e *machine.Record, people *assigneeCheck, v View, shown *TimelineEntry,
+) (err error) {
 	input, output := shown.Input, shown.Output
 	*shown = TimelineEntry{
 		Seq: int64(e.Seq), Parent: int64(e.Parent), Name: e.Name, Kind: e.Kind().String(), Reference: e.Reference,
@@ -170,6 +175,13 @@ func (s *Service) timelineEntry(r *store.Reader, row *store.Execution, e *machin
 		shown.WaitingFor = &TaskWait{Kind: w.Kind.String(), Until: atMs(w.UntilMs)}
 		if !w.Task.IsZero() {
 			shown.WaitingFor.Task = w.Task.String()
+			task, err := r.HumanTaskByID(row.Account, row.Environment, w.Task)
+			if err == nil {
+				shown.WaitingFor.Unknown, err = people.ofTask(task.Assignees)
+			}
+			if ignoreNotFound(err) != nil { // with Temporal, the task may be opened a moment later
+				return err
+			}
 		}
 		for _, name := range w.Types {
 			shown.WaitingFor.Types = append(shown.WaitingFor.Types, excerpt.Line(name, maxWaitType))

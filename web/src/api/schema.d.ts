@@ -3428,6 +3428,7 @@ export type components = {
             /** Format: date-time */
             until?: string;
             filter?: components["schemas"]["EventFilter"];
+            unknown_assignees?: string[];
         };
         TestBody: {
             definition: string;

@@ -127,6 +127,7 @@ export const execution = {
     attempt: (n: number) => `Versuch ${formatNumber(n)}`,
     run: (n: number) => `Lauf ${formatNumber(n)}`,
     waits: "Wartet",
+    unknown: (names: string[]) => `Hier nicht bekannt: ${formatList(names)}`,
     child: "Ausführung, die sie gestartet hat",
     retryFrom: (task: string) => `Ab ${task} wiederholen`,
     none: "Der Lauf ist nicht mehr in der Zeitachse.",

@@ -131,6 +131,7 @@ export const execution = {
     attempt: (n: number) => `attempt ${formatNumber(n)}`,
     run: (n: number) => `run ${formatNumber(n)}`,
     waits: "Waits",
+    unknown: (names: string[]) => `Not known here: ${formatList(names)}`,
     toTask: "Open the task",
     child: "Execution that it started",
     retryFrom: (task: string) => `Retry from ${task}`,

@@ -145,6 +145,9 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
           {run.waiting_for.until !== undefined && <When at={run.waiting_for.until} />} <ToTask wait={run.waiting_for} />
         </p>
       )}
+      {run.waiting_for?.unknown_assignees && (
+        <p className="error-text">{texts.inspector.unknown(run.waiting_for.unknown_assignees)}</p>
+      )}
       {run.child_execution_id !== undefined && (
         <p>
           {texts.inspector.child}{" "}
