@@ -53,11 +53,15 @@ func eventEndpoints() []endpoint {
 		method: post, path: "/events", id: "publishEvents", tag: "Events",
 		summary: "Publish events",
 		about: "Stores events in the environment of the key and hands them to the workflows that listen. All of them are durable " +
-			"before the answer, or none. An event has at most 1 MiB as JSON.",
+			"before the answer, or none. An event has at most 1 MiB as JSON. An event of the type io.chargehand.human.completed.v1 whose subject is the id " +
+			"of a human task answers that task instead, where its definition says answer_by_event. That also needs tasks:respond.",
 		scopes: service.ScopeEventsWrite, body: eventBody, parameters: []*parameter{idempotencyParameter},
-		answers:   []answer{{status: 202, about: "Stored", headers: []string{"Idempotency-Replayed"}}},
-		problems:  []chargehand.Code{chargehand.CodeInvalidJSON, chargehand.CodeTooManyItems},
-		unaudited: "events are data, as the inputs of executions are",
+		answers: []answer{{status: 202, about: "Stored", headers: []string{"Idempotency-Replayed"}}},
+		problems: []chargehand.Code{
+			chargehand.CodeInvalidJSON, chargehand.CodeTooManyItems, chargehand.CodeHumanTaskNotFound, chargehand.CodeNotAssigned, chargehand.CodeClaimedByOther,
+			chargehand.CodeAnswerInvalid, chargehand.CodeAnswerConflict, chargehand.CodeTaskWithdrawn,
+		},
+		unaudited: "events are data, as the inputs of executions are; an answer by an event is audited as that of its task",
 		serve:     (*call).publishEvents,
 	}}
 }

@@ -113,7 +113,7 @@ type taskAnswerer struct {
 }
 
 type taskVia struct {
-	Kind   string   `json:"kind" enum:"session,key,link"`
+	Kind   string   `json:"kind" enum:"session,key,link,event"`
 	ID     string   `json:"id"`
 	MadeBy string   `json:"made_by,omitempty"`
 	Behind []string `json:"behind,omitempty" nullable:"false"`

@@ -184,11 +184,42 @@ func ownEyes(t *testing.T, s *server, ada, eve *colleague, honest *keeper) (list
 	return list
 }
 
-// TestContractAnswersByEvent: a definition that wants answers by events is refused, because they would not say who
-// answers.
+// TestContractAnswersByEvent: a task whose definition says so is answered by an event that is published. A definition
+// that wants that together with assignees is refused, because an event does not say who answers.
 func TestContractAnswersByEvent(t *testing.T) {
 	t.Parallel()
 	s := start(t)
+	free := "do:\n- ask: " + human("title: Ask, answer_by_event: %t, outcomes: [approve, reject], form: {type: object, required: [total]}") + "\n"
+	path, task, err := openedTask(s, deploy(t, s, fmt.Sprintf(free, true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, deaf, err := openedTask(s, deploy(t, s, fmt.Sprintf(free, false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := func(task, data string) answer {
+		t.Helper()
+		body := `{"specversion":"1.0","id":"` + unique("answer") + `","source":"/inbox","type":"io.chargehand.human.completed.v1","subject":"` + task + `","data":` + data + `}`
+		return s.Do(t, "POST", "/events", body, "Content-Type", "application/cloudevents+json")
+	}
+	const yes = `{"outcome":"approve","data":{"total":5}}`
+	for _, c := range []struct {
+		task, data string
+		status     int
+		code       string
+	}{
+		{task, `{"outcome":"approve","data":{}}`, 422, "answer_invalid"}, {task, `{"outcome":"approve","by":{"id":"ada"}}`, 400, "unknown_field"},
+		{deaf, yes, 403, "not_assigned"}, {task, yes, 202, ""}, {task, yes, 202, ""}, {task, `{"outcome":"reject","data":{"total":5}}`, 409, "answer_conflict"},
+	} {
+		if a := event(c.task, c.data); a.Status != c.status || c.code != "" && a.Object()["code"] != c.code {
+			t.Errorf("%s: %d %s, want %d %s", c.data, a.Status, a.Body, c.status, c.code)
+		}
+	}
+	done, err := ended(s, path)
+	if output := fields(done["output"]); err != nil || output["outcome"] != "approve" || fields(fields(output["by"])["via"])["kind"] != "event" {
+		t.Errorf("it ends as %v, %v", done, err)
+	}
 	flow := "do:\n- ask: " + human("title: Ask, answer_by_event: %s, assignees: {exclude: [ada@example.org]}") + "\n"
 	a := s.Do(t, "POST", "/workflows", definition(unique("event"), "1.0.0", fmt.Sprintf(flow, "true")), "Content-Type", "application/yaml")
 	if a.Status != 422 || !strings.Contains(string(a.Body), "answer_by_event") {

@@ -136,7 +136,10 @@ func fileText(reference json.RawMessage) string {
 // answererText names who has answered, and whose link was used for it.
 func answererText(by *client.TaskAnswerer) string {
 	text := firstOf(by.Name, by.ID)
-	if by.Via.Kind == "link" {
+	switch by.Via.Kind {
+	case "event":
+		text += " by an event"
+	case "link":
 		text += " by a link"
 		if by.ID != by.Via.ID { // an e-mail address or a user
 			text = firstOf(by.Name, by.ID) + " (" + by.ID + ") by a link"

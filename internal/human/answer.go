@@ -29,7 +29,7 @@ type By struct {
 	Via      Via
 }
 
-// Via is the way on which an answer came: a session, a key or a link. To exclude the answer excludes too who may stand
+// Via is the way on which an answer came: a session, a key, a link or an event. To exclude the answer excludes too who may stand
 // behind it, of which MadeBy and Behind are the ids.
 type Via struct {
 	Kind, ID string
@@ -46,6 +46,7 @@ const (
 	ViaSession = "session"
 	ViaKey     = "key"
 	ViaLink    = "link"
+	ViaEvent   = "event"
 )
 
 // Output is the answer as data.

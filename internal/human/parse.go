@@ -52,8 +52,9 @@ func Parse(v value.Value, dynamic func(text string) bool) (Request, []Problem) {
 	r.Show = with["show"]
 	r.Files = p.files(with["files"])
 	r.Upload = p.upload(with["upload"])
-	if p.flag(with["answer_by_event"], "/answer_by_event") {
-		p.wrong("/answer_by_event", "must be false: answers by events are not possible.", "Answer by the API.")
+	if r.AnswerByEvent = p.flag(with["answer_by_event"], "/answer_by_event"); r.AnswerByEvent && with["assignees"] != nil {
+		p.wrong("/answer_by_event", "must be false where there are assignees: an event does not say which person has sent it.",
+			"Leave out `assignees`, or let people answer by the API.")
 	}
 	return r, p.problems
 }

@@ -107,7 +107,9 @@ func TestRequestRefused(t *testing.T) {
 		`{"title": "t", "priority": 1.5}`:                                         "/priority",
 		`{"title": "t", "files": [{}]}`:                                           "/files/0",
 		`{"title": "t", "upload": {"max": 0}}`:                                    "/upload/max",
-		`{"title": "t", "answer_by_event": true}`:                                 "/answer_by_event",
+		`{"title": "t", "answer_by_event": 1}`:                                    "/answer_by_event",
+		`{"title": "t", "answer_by_event": true, "assignees": {"users": ["a"]}}`:  "/answer_by_event",
+		`{"title": "t", "answer_by_event": true, "assignees": {}}`:                "/answer_by_event",
 		`{"title": "t", "instructions": "` + long(human.MaxInstructions+1) + `"}`: "/instructions",
 		`{"title": "t", "assignees": {"users": [` + strings.TrimSuffix(strings.Repeat(`"a",`, 60), ",") + `], "exclude": [` +
 			strings.TrimSuffix(strings.Repeat(`"b",`, 60), ",") + `]}}`: "/assignees",

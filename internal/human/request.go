@@ -41,6 +41,8 @@ type Request struct {
 	Show         value.Value // data to be looked at
 	Files        []value.Value
 	Upload       *Upload // nil: no files may be given back
+	// AnswerByEvent: an event may answer. Then there are no assignees.
+	AnswerByEvent bool
 }
 
 // Assignees says who may answer. Users are e-mail addresses or ids, groups are names. Exclude wins over both.

@@ -25,14 +25,25 @@ type PublishEvents struct {
 
 // PublishEvents stores events in the environment of the principal, all of them or none, and
 // hands them to the executions and schedules that listen. They are durable when it returns nil.
-// An event whose source and id are known already is accepted and not stored again.
-// Codes: invalid_body, too_many_items, payload_too_large, quota_exceeded, and those of the Idempotency-Key.
+// An event whose source and id are known already is accepted and not stored again. One that is an answer to a human task
+// is not stored: it answers the task.
+// Codes: invalid_body, too_many_items, payload_too_large, quota_exceeded, and those of the Idempotency-Key; of an answer
+// those of AnswerHumanTask.
 func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEvents) (replayed bool, err error) {
 	type nothing struct{}
 	_, replayed, err = guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (_ nothing, err error) {
 		events, err := ReadEvents(r.Body, r.Batch)
 		if err != nil {
 			return nothing{}, err
+		}
+		for i, event := range events {
+			if id, ok := answeredTask(event); !ok {
+				continue
+			} else if !r.Batch {
+				return nothing{}, s.answerByEvent(ctx, p, id, event, c)
+			}
+			return nothing{}, badBody(chargehand.FieldError{Pointer: pointer(strconv.Itoa(i), "type"), Code: "not_in_a_batch",
+				Detail: "The event is an answer to a human task, which is published by itself."})
 		}
 		if len(events) > 0 {
 			if err := s.admitEvents(p, len(events)); err != nil {

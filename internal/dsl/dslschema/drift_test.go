@@ -269,9 +269,6 @@ func (w *walker) human(pointer string, schema map[string]any) {
 		if f.schema["additionalProperties"] == false {
 			w.objects++
 			known := humanKnows(pointer)
-			if pointer == "" { // answers by events are refused
-				known = slices.DeleteFunc(known, func(name string) bool { return name == "answer_by_event" })
-			}
 			if names := sorted(properties); !slices.Equal(known, names) {
 				w.t.Errorf("with%s: the contract knows %v, the schema %v", pointer, known, names)
 			}

@@ -27,6 +27,7 @@ func humanParts() schema {
 			property("show", anything("Data to be looked at.")),
 			property("files", orExpression("References to files to be looked at.", list("", anything("")).with("maxItems", 100))),
 			property("upload", orExpression("Which files the answer may have.", ref("upload", ""))),
+			property("answer_by_event", orExpression("An event may answer. Not together with assignees.", schema{{"type", "boolean"}, {"default", false}})),
 		)},
 		{"assignees", closed("Who may answer.", nil,
 			property("users", either("These people.", people(""), filled(""))),

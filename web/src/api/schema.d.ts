@@ -3416,7 +3416,7 @@ export type components = {
         };
         TaskVia: {
             /** @enum {string} */
-            kind: "session" | "key" | "link";
+            kind: "session" | "key" | "link" | "event";
             id: string;
             made_by?: string;
             behind?: string[];

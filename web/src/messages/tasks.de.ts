@@ -121,6 +121,7 @@ export const tasks = {
   answeredBy: (name: string, outcome: string) => `${name} hat geantwortet: ${outcome}`,
   answeredByYou: (outcome: string) => `Du hast geantwortet: ${outcome}`,
   byKey: "mit API-Schlüssel",
+  byEvent: "durch ein Ereignis",
   notUsed: "Die Ausführung hat diese Antwort nicht verwendet.",
   withdrawn: {
     timeout: "Die Zeit dafür ist abgelaufen.",

@@ -120,6 +120,7 @@ export const tasks = {
   answeredBy: (name: string, outcome: string) => `${name} answered: ${outcome}`,
   answeredByYou: (outcome: string) => `You answered: ${outcome}`,
   byKey: "by API key",
+  byEvent: "by event",
   notUsed: "The execution has not used this answer.",
   withdrawn: {
     timeout: "The time for it has run out.",

@@ -43,6 +43,7 @@ export function Answered({
         <h3>{answeredText(task, answer, me)}</h3>
         <p className="meta">
           <When at={answer.at} /> {answer.by.via.kind === "key" && texts.byKey}
+          {answer.by.via.kind === "event" && texts.byEvent}
         </p>
         {!answer.used && <p className="complaint">{texts.notUsed}</p>}
         {theirs}
