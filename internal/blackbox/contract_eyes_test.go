@@ -200,7 +200,7 @@ func TestContractAnswersByEvent(t *testing.T) {
 	}
 	event := func(task, data string) answer {
 		t.Helper()
-		body := `{"specversion":"1.0","id":"` + unique("answer") + `","source":"/inbox","type":"io.chargehand.human.completed.v1","subject":"` + task + `","data":` + data + `}`
+		body := `{"specversion":"1.0","id":"` + unique("answer") + `","source":"/desk","type":"io.chargehand.human.completed.v1","subject":"` + task + `","data":` + data + `}`
 		return s.Do(t, "POST", "/events", body, "Content-Type", "application/cloudevents+json")
 	}
 	const yes = `{"outcome":"approve","data":{"total":5}}`

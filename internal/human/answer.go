@@ -29,8 +29,8 @@ type By struct {
 	Via      Via
 }
 
-// Via is the way on which an answer came: a session, a key, a link or an event. To exclude the answer excludes too who may stand
-// behind it, of which MadeBy and Behind are the ids.
+// Via is the way on which an answer came: a session, a key, a link or an event. To exclude the answer excludes too who
+// may stand behind it, of which MadeBy and Behind are the ids.
 type Via struct {
 	Kind, ID string
 	// MadeBy is the user or API key that has made the link, or the user who has made the key that has answered in the name

@@ -200,8 +200,8 @@ func (o *Outbox) send(ctx context.Context, j *job) (noted func(), err error) {
 		Subject: content.Subject, Text: content.Text, HTML: content.HTML,
 		Ready: func(ctx context.Context) error {
 			select {
-			case o.handover <- struct{}{}:
-				noted = func() { <-o.handover }
+			case o.taking <- struct{}{}:
+				noted = func() { <-o.taking }
 				return nil
 			case <-ctx.Done():
 				return fmt.Errorf("%w while another mail was handed over", context.Cause(ctx))

@@ -5,8 +5,8 @@
 //   - A mail of a change that was committed is sent, given up with a line of the log, or expires. One of a change that
 //     was undone is never sent.
 //   - A mail is sent twice only if a process ends, or loses the database, between the answer of the mail server and the
-//     note of it. Both have the same Message-ID. Of the mails that a process has under way, one at a time is handed over
-//     and noted, so the end of a process has at most one mail sent twice.
+//     note of it. Both have the same Message-ID. Of the mails that a process has under way, one at a time is taken by
+//     the mail server and noted, so the end of a process has at most one mail sent twice.
 //   - What a mail says is sealed in its row, because it may hold a link, and is forgotten when the mail has ended.
 //   - The rows are bounded in number, and each in size. A full outbox makes Put say so; the change happens all the
 //     same.

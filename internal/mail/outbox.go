@@ -51,7 +51,7 @@ type Outbox struct {
 	completes map[letter.Kind]Complete
 	most      int // MaxWaiting, less in tests
 	wake      chan struct{}
-	handover  chan struct{} // full while a mail is handed over, and until that is noted
+	taking    chan struct{} // full while the mail server takes a mail, and until that is noted
 
 	sent, failures, givenUp, refused atomic.Int64
 	failing                          atomic.Bool
@@ -83,7 +83,7 @@ func New(c Config) *Outbox {
 		c.Every = 2 * time.Second
 	}
 	return &Outbox{
-		config: c, completes: map[letter.Kind]Complete{}, most: MaxWaiting, wake: make(chan struct{}, 1), handover: make(chan struct{}, 1),
+		config: c, completes: map[letter.Kind]Complete{}, most: MaxWaiting, wake: make(chan struct{}, 1), taking: make(chan struct{}, 1),
 	}
 }
 

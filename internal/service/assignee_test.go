@@ -58,8 +58,8 @@ do:
 	want(other, "users/0 8:19", "users/1 8:36", "users/2 8:74", "groups/0 9:20", "groups/1 9:29", "exclude/0 10:21")
 }
 
-// TestTimelineOfUnknownAssignees: the entry of a task that waits says which of the people and groups, who may come from
-// an expression, the account does not have now.
+// TestTimelineOfUnknownAssignees: the entry of a task that waits says which of the people and groups the account does
+// not have now, also where an expression has named them.
 func TestTimelineOfUnknownAssignees(t *testing.T) {
 	fx := newHumanFixture(t)
 	ada, gone := fx.member("ada", store.Grant{Role: "participant"}), fx.member("gone")

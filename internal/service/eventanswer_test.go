@@ -11,7 +11,7 @@ import (
 // answering is an event that answers a task, and the request to publish it.
 func answering(id, subject string, data value.Value) PublishEvents {
 	return PublishEvents{Body: map[string]any{
-		"specversion": "1.0", "id": id, "source": "/inbox", "type": answerEvent, "subject": subject, "data": data,
+		"specversion": "1.0", "id": id, "source": "/desk", "type": answerEvent, "subject": subject, "data": data,
 	}}
 }
 

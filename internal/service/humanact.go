@@ -230,7 +230,8 @@ func (s *Service) comment(ctx context.Context, p *Principal, id chargehand.Human
 		if err := tx.InsertHumanComment(row, &comment); err != nil {
 			return err
 		}
-		n, err := tx.CountHumanComments(row.No, MaxTaskComments+1) // of those made at the same time, each counts the ones before it
+		// Of those made at the same time, each counts the ones before it.
+		n, err := tx.CountHumanComments(row.No, MaxTaskComments+1)
 		switch {
 		case err != nil:
 			return err

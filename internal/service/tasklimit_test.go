@@ -35,8 +35,8 @@ func (fx *humanFixture) fill(id chargehand.HumanTaskID, links, comments int) {
 	}
 }
 
-// TestConcurrentMakersOfLinksAndComments: of those who make a link or a comment at the same time, when there is room for
-// one more, one makes it.
+// TestConcurrentMakersOfLinksAndComments: when there is room for one more link or comment, and several are made at the
+// same time, one is made.
 func TestConcurrentMakersOfLinksAndComments(t *testing.T) {
 	onBoth(t, func(t *testing.T, fx *humanFixture) {
 		id := fx.open(nil)

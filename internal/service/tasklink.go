@@ -120,7 +120,8 @@ func (s *Service) linkTask(ctx context.Context, p *Principal, q *LinkHumanTask, 
 		if err := tx.InsertTaskLink(&link); err != nil {
 			return err
 		}
-		n, err := tx.CountTaskLinks(row.No, MaxTaskLinks+1) // of those made at the same time, each counts the ones before it
+		// Of those made at the same time, each counts the ones before it.
+		n, err := tx.CountTaskLinks(row.No, MaxTaskLinks+1)
 		switch {
 		case err != nil:
 			return err

@@ -95,8 +95,8 @@ func TestAddresseesNeedNoScope(t *testing.T) {
 	})
 }
 
-// The same answer again changes nothing, also when the person has become a user meanwhile, or is none any more: then the
-// first one has another id of the same person.
+// The same answer again changes nothing, also when the person has become a user meanwhile, or is none any more: then
+// the first one has another id of the same person.
 func TestTheSameAnswerOfAPersonWithAnotherID(t *testing.T) {
 	onBoth(t, func(t *testing.T, fx *humanFixture) {
 		ada, admin := fx.as("ada", "operator"), fx.as("root", "admin")
