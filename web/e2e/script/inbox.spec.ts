@@ -477,7 +477,7 @@ test("an execution that waits for a person says so everywhere, and leads to the 
   await admin.admit(person, [{ role: "operator" }]);
   const workflow = await asking(admin, {
     title: "Look at it",
-    assignees: { users: [person.email] },
+    assignees: { users: [person.email, "unknown@example.org"] },
     due: { hours: 1 },
   });
   const task = await ask(admin, workflow);
@@ -493,6 +493,7 @@ test("an execution that waits for a person says so everywhere, and leads to the 
   await expect(page).toHaveURL(`/executions/${task.execution}?task=/do/0/ask`);
   const links = page.getByRole("link", { name: "Open the task" });
   await expect(links).toHaveCount(2); // beside the state, and in the inspector
+  await expect(page.getByText("Not known here: unknown@example.org")).toBeVisible();
   await inspect("execution-waits");
   await hand.follow("Graph");
   await page.getByRole("button", { name: "Outline" }).click();
