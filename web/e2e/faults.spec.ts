@@ -401,3 +401,27 @@ test("a session that ends while a form is sent leaves the form as it is", async 
   await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
   expect(watch.take().filter((line) => !line.startsWith("401 for "))).toEqual([]);
 });
+
+test("after another sign-in, changes come as they happen again", async ({ page, context, admin, faults, signIn, watch }) => {
+  const workflow = await apply(admin, waits);
+  const batch = await runBatch(admin, workflow, numbered(2), { wait: "0s" });
+  const { data: waiting } = await admin.call<{ data: { id: string }[] }>("GET", `/executions?batch_id=${batch.id}`);
+  await signIn(made.person, faults);
+  await page.goto(`${faults.url}/batches/${batch.id}`);
+  await expect(page.getByText("0 of 2 items")).toBeVisible();
+  await expect.poll(() => faults.streams).toBe(1);
+  const signedOut = await context.request.delete(`${faults.url}/api/v1/session`);
+  expect(signedOut.ok()).toBe(true);
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await expect(dialog).toBeVisible(); // though the person does nothing
+  await signIn(made.person, faults);
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect.poll(() => faults.streams).toBe(1);
+  // Only the stream can bring what comes now.
+  faults.spoil(/^GET \/api\/v1\/batches\//, "hold");
+  await admin.call("POST", `/workflows/${workflow.id}/executions/${waiting[0]?.id}/cancel`, {});
+  await expect(page.getByText("1 of 2 items")).toBeVisible();
+  faults.heal();
+  expect(watch.take().filter((line) => !/^(401 for |a request that failed: )/.test(line))).toEqual([]);
+});

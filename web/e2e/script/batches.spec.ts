@@ -99,6 +99,20 @@ test("a long batch: the last row is as near as the first, and it is cancelled", 
   await expect(page.getByRole("button", { name: "Cancel" })).toHaveCount(0);
 });
 
+test("items in one state are those that are in it now", async ({ page, admin, member, signIn }) => {
+  const workflow = await apply(admin, waits);
+  const batch = await runBatch(admin, workflow, numbered(3), { wait: "0s" });
+  const { data: waiting } = await admin.call<{ data: { id: string }[] }>("GET", `/executions?batch_id=${batch.id}`);
+  await signIn(member);
+  await page.goto(`/batches/${batch.id}?state=waiting`);
+  const items = page.getByRole("table", { name: "Items of the batch" }).locator(".grid-pane [role=row]");
+  await expect(items).toHaveCount(3);
+  await admin.call("POST", `/workflows/${workflow.id}/executions/${waiting[0]?.id}/cancel`, {});
+  await expect(items).toHaveCount(2);
+  await page.getByLabel("State").selectOption("cancelled 1");
+  await expect(items).toHaveCount(1);
+});
+
 test("who has no batch reads what a batch is, and one that is not there says so", async ({
   page,
   admin,

@@ -33,7 +33,7 @@ class Fake implements Source {
 function wire() {
   const sources: Fake[] = [];
   const waits: { wait: number; next: () => void }[] = [];
-  const page = { hidden: false, look: () => {} };
+  const page = { hidden: false, look: () => {}, signIn: () => {}, looked: 0 };
   const wiring = {
     open(address: string) {
       const source = new Fake(address);
@@ -51,12 +51,17 @@ function wire() {
         page.look = () => {};
       };
     },
+    onSession(then: () => void) {
+      page.signIn = then;
+      return () => {};
+    },
+    lookForSession: () => void page.looked++,
   };
   const see = (seen: boolean) => {
     page.hidden = !seen;
     page.look();
   };
-  return { sources, waits, see, wiring };
+  return { sources, waits, see, wiring, page, signIn: () => page.signIn() };
 }
 
 function start(seen = true) {
@@ -229,4 +234,63 @@ test("an execution with its tasks has the connection, and the rest learns that i
   followExecution("8", 0, () => {}, undefined, wiring).close();
   expect(open()).toEqual(["/api/v1/human-tasks/stream?environment=live"]);
   expect(told).toEqual([]);
+});
+
+test("a stream that has ended with the session is there again with the next one", () => {
+  const { sources, waits, page, wiring, signIn } = wire();
+  const health: boolean[] = [];
+  const changes: string[] = [];
+  const batch = follow(
+    ["batch:2"],
+    ({ topic }) => changes.push(topic),
+    (good) => health.push(good),
+    wiring,
+  );
+  sources[0]?.send("open");
+  sources[0]?.send("end", '{"reason":"revoked","reconnect":false}');
+  expect(health).toEqual([false]);
+  expect(page.looked).toBe(0);
+  waits.at(-1)?.next();
+  expect(page.looked).toBe(1); // the browser may have another session
+  expect(sources).toHaveLength(1);
+  signIn();
+  expect(sources).toHaveLength(2);
+  sources[1]?.send("open");
+  sources[1]?.send("batch", '{"topic":"batch:2"}');
+  expect([health, changes]).toEqual([[false, true], ["batch:2"]]);
+  batch.close();
+  signIn();
+  expect(sources).toHaveLength(2); // nothing is followed any more
+});
+
+test("an execution is followed from where it was when the person has signed in again", () => {
+  const { sources, wiring, signIn } = wire();
+  const health: boolean[] = [];
+  const tasks: boolean[] = [];
+  const told: unknown[] = [];
+  followTasks(
+    () => {},
+    (good) => tasks.push(good),
+    wiring,
+  );
+  followExecution(
+    "7",
+    4,
+    (one) => told.push(one),
+    (good) => health.push(good),
+    wiring,
+  );
+  sources.at(-1)?.send("task.started", '{"seq":5}');
+  sources.at(-1)?.send("end", '{"reason":"revoked","reconnect":false}');
+  expect(health).toEqual([false]);
+  const open = () => sources.filter((source) => source.readyState !== 2).map((source) => source.address);
+  expect(open()).toEqual([]);
+  signIn();
+  expect(open()).toEqual(["/api/v1/executions/7/events?environment=live&after=5"]);
+  sources.at(-1)?.send("task.ended", '{"seq":6}');
+  expect(health).toEqual([false, true]);
+  expect(told).toHaveLength(2);
+  expect(tasks).toEqual([false]); // the connection is the execution's as before
+  sources.at(-1)?.send("end", '{"reason":"complete","reconnect":false}');
+  expect(open()).toEqual(["/api/v1/human-tasks/stream?environment=live"]);
 });

@@ -45,6 +45,13 @@ interface Follower {
 
 const mine = "tasks:mine";
 
+/**
+ * A stream ends with this reason, and for good, when its session has ended. Whether the browser has another one by now,
+ * as after a change of the password, is asked a bit later.
+ */
+const revoked = "revoked";
+const askedAfter = 1000;
+
 /** The stream of some topics. Who follows tasks of people only may have no right to see executions. */
 function addressOf(topics: readonly string[], of: string): string {
   if (topics.length === 0) {
@@ -59,7 +66,8 @@ function addressOf(topics: readonly string[], of: string): string {
 
 /**
  * Keeps one connection for all that a page follows: a browser has six for a server. While an execution is followed with
- * its tasks, that is the connection, and the others learn that they have none.
+ * its tasks, that is the connection, and the others learn that they have none. When the session ends, all learn that, and
+ * the connection is made anew with the next session.
  */
 function share(wiring: Wiring) {
   const followers: Follower[] = [];
@@ -105,9 +113,17 @@ function share(wiring: Wiring) {
     if (alone?.alone) {
       const wish = {
         ...alone.alone,
-        tell: (type: string, text: string) => alone.tell(type, JSON.parse(text)),
+        tell: (type: string, text: string) => {
+          has(alone);
+          alone.tell(type, JSON.parse(text));
+        },
         health: alone.health,
-        ended() {
+        ended(reason: string) {
+          if (reason === revoked) {
+            drop(alone);
+            wiring.later(askedAfter, wiring.lookForSession);
+            return;
+          }
           delete alone.alone; // the others have the connection again
           alone.topics = [];
           update(true);
@@ -122,14 +138,21 @@ function share(wiring: Wiring) {
         types: ["open", "execution", "batch", "gone", "tasks"],
         tell: (type: string, text: string) => tellAll(still(), type, text),
         health: (good: boolean) => (good ? undefined : still().forEach(drop)),
-        ended() {
-          current = ""; // the next that joins opens it again
+        ended(reason: string) {
+          current = ""; // the next that joins, and the next session, open it again
           still().forEach(drop);
+          if (reason === revoked) {
+            wiring.later(askedAfter, wiring.lookForSession);
+          }
         },
       };
       stream = connect(wish, wiring);
     }
   };
+  wiring.onSession(() => {
+    current = "";
+    update(true);
+  });
   return (follower: Follower): Stream => {
     followers.push(follower);
     update(true);

@@ -1,9 +1,15 @@
-import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQueries } from "@tanstack/react-query";
+import {
+  infiniteQueryOptions,
+  queryOptions,
+  useInfiniteQuery,
+  useQueries,
+  type InfiniteData,
+} from "@tanstack/react-query";
 import { useEffect } from "react";
 import { isOver, type Batch, type Item } from "./batches.ts";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
-import { every } from "./query.ts";
+import { every, queries } from "./query.ts";
 
 export type ItemPhase = Item["phase"];
 type ItemPage = Schemas["BatchItemPage"];
@@ -59,15 +65,32 @@ export function useAllItems(batch: Batch, from: number, to: number, enabled: boo
   };
 }
 
+/** The beginning of the keys of items in one phase. */
+const inPhase = (id: string) => [environment(), "batch", id, "items-in"];
+
+/**
+ * How many pages of items in one phase are shown. All of them are asked for again when something has changed, because an
+ * item that has left its phase moves all behind it.
+ */
+export const countPagesIn = (id: string): number =>
+  Math.max(
+    0,
+    ...queries
+      .getQueriesData<InfiniteData<ItemPage>>({ queryKey: inPhase(id), type: "active" })
+      .map(([, data]) => data?.pages.length ?? 0),
+  );
+
 /** Items in one phase: the next page is asked for when the last place of those before is seen. */
-export function useItemsIn(batch: Batch, phase: ItemPhase | undefined, to: number): Items {
+export function useItemsIn(batch: Batch, phase: ItemPhase | undefined, to: number, told: boolean): Items {
   const asked = useInfiniteQuery({
     ...infiniteQueryOptions({
-      queryKey: [environment(), "batch", batch.id, "items-in", phase],
+      queryKey: [...inPhase(batch.id), phase],
       queryFn: ({ pageParam, signal }) => page(batch, phase, pageParam, signal),
       initialPageParam: "0",
       getNextPageParam: (last: ItemPage) => last.cursor ?? undefined,
     }),
+    refetchInterval: (query) =>
+      isOver(batch) ? false : every(told ? toldOf : again * Math.max(1, query.state.data?.pages.length ?? 0))(query),
     enabled: phase !== undefined,
   });
   const rows = asked.data?.pages.flatMap((one) => one.data) ?? [];

@@ -1,7 +1,8 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
-import { question } from "./query.ts";
+import { queries, question } from "./query.ts";
+import { isLeaving, sessionBegan } from "./session.ts";
 
 export type Me = Schemas["Me"];
 
@@ -25,6 +26,20 @@ export const meQuestion = () => ({
   queryKey: ["me"], // the same in both environments
   staleTime: 60_000,
 });
+
+/** Asks whether there is a session. If there is none, the page says so. */
+export async function lookForSession(): Promise<boolean> {
+  if (isLeaving()) {
+    return false;
+  }
+  try {
+    await queries.fetchQuery({ ...meQuestion(), staleTime: 0 });
+  } catch {
+    return false;
+  }
+  sessionBegan();
+  return true;
+}
 
 export const useMe = (): Me => useSuspenseQuery(meQuestion()).data;
 

@@ -1,3 +1,6 @@
+import { lookForSession } from "./me.ts";
+import { onSession } from "./session.ts";
+
 export interface Stream {
   close: () => void;
 }
@@ -16,6 +19,10 @@ export interface Wiring {
   hidden: () => boolean;
   /** Calls back when the page is seen or not any more. */
   onSight: (then: () => void) => () => void;
+  /** Calls back when there may be another session. */
+  onSession: (then: () => void) => () => void;
+  /** Looks whether there is a session, and calls those back if so. */
+  lookForSession: () => void;
 }
 
 export const browser: Wiring = {
@@ -29,6 +36,8 @@ export const browser: Wiring = {
     document.addEventListener("visibilitychange", then);
     return () => document.removeEventListener("visibilitychange", then);
   },
+  onSession,
+  lookForSession: () => void lookForSession(),
 };
 
 const closed = 2; // EventSource.CLOSED
@@ -46,8 +55,8 @@ export interface Wish {
   tell: (type: string, data: string) => void;
   /** Called when the stream is not to be relied on any more, and when it is again. */
   health?: ((good: boolean) => void) | undefined;
-  /** Called after the last event of the stream: nothing else will come. */
-  ended?: (() => void) | undefined;
+  /** Called after the last event of the stream, with the reason of its end: nothing else will come. */
+  ended?: ((reason: string) => void) | undefined;
 }
 
 /**
@@ -93,10 +102,11 @@ export function connect({ address, types, tell, health, ended }: Wish, wiring: W
       });
     }
     opened.addEventListener("end", (event) => {
-      over = !(JSON.parse(event.data || "{}") as { reconnect?: boolean }).reconnect;
+      const end = JSON.parse(event.data || "{}") as { reason?: string; reconnect?: boolean };
+      over = end.reconnect !== true;
       again();
       if (over) {
-        ended?.();
+        ended?.(end.reason ?? "");
       }
     });
     opened.addEventListener("error", () => {

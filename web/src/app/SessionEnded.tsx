@@ -1,19 +1,14 @@
 import { Button } from "@mantine/core";
 import { useEffect } from "react";
-import { meQuestion } from "../api/me.ts";
+import { lookForSession } from "../api/me.ts";
 import { queries } from "../api/query.ts";
-import { sessionBegan } from "../api/session.ts";
 import { shellTexts } from "../messages/shell.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 
 /** Continues when there is a session again. */
 async function look(): Promise<void> {
-  try {
-    await queries.fetchQuery({ ...meQuestion(), staleTime: 0 });
-    sessionBegan();
+  if (await lookForSession()) {
     await queries.invalidateQueries();
-  } catch {
-    // the person has not signed in yet
   }
 }
 

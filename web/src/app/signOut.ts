@@ -1,5 +1,6 @@
 import { client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
+import { sessionLeft } from "../api/session.ts";
 
 /** Ends the session and leaves the page. */
 export async function signOut(): Promise<void> {
@@ -10,6 +11,7 @@ export async function signOut(): Promise<void> {
       throw error; // it did not end
     }
   }
+  sessionLeft();
   sessionStorage.clear(); // what was typed, such as the input of a workflow
   location.assign("/sign-in");
 }

@@ -28,7 +28,7 @@ export function Grid({ batch, state, told, choose }: Props) {
   const pane = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ from: 0, to: 0 });
   const all = useAllItems(batch, seen.from, seen.to, state === undefined, told);
-  const some = useItemsIn(batch, state && phaseOf[state], seen.to);
+  const some = useItemsIn(batch, state && phaseOf[state], seen.to, told);
   const items = state === undefined ? all : some;
   // Nothing that it returns is kept.
   // oxlint-disable-next-line react/incompatible-library

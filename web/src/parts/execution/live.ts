@@ -4,6 +4,7 @@ import { progressQuestion, type Task } from "../../api/detail.ts";
 import { environment } from "../../api/environment.ts";
 import { executionQuestion, type Execution } from "../../api/executions.ts";
 import { followExecution, type Gap, type TaskEvent } from "../../api/follow.ts";
+import { sessionHasEnded } from "../../api/session.ts";
 import type { Stream } from "../../api/sse.ts";
 import { isFinal, stateOf } from "../state.ts";
 import { countRuns } from "./model.ts";
@@ -48,7 +49,7 @@ export function useLive(id: string, execution: Execution | undefined, whole: boo
       }, asked);
     };
     const askAll = () => {
-      if (document.visibilityState === "visible") {
+      if (document.visibilityState === "visible" && !sessionHasEnded()) {
         void queries.invalidateQueries({ queryKey: below });
       }
     };
