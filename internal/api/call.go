@@ -44,7 +44,8 @@ type call struct {
 	ownSession    chargehand.SessionID
 	passkey       chargehand.PasskeyID
 	operation     chargehand.OperationID
-	name          string // version, name of a secret, or problem code
+	name          string // version, name of a secret, problem code, or page of the documentation
+	section       string // of the documentation: a folder, or a page that is in none
 	secret        string // of a link, which nothing repeats
 	linked        bool   // the secret is that of a link
 

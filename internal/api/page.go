@@ -19,6 +19,7 @@ var publicPages = []string{
 	"GET /", "GET /setup", "POST /setup", "GET /sign-in", "POST /sign-in", "GET /invitation", "POST /invitation",
 	"GET /password-reset", "POST /password-reset", "GET /device", "POST /device", "GET /assets/page.css", "GET /assets/page.js",
 	"GET /assets/{asset}", "GET /licences", "GET /t/{token}", "POST /t/{token}", "GET /*",
+	"GET /docs", "GET /docs/{section}", "GET /docs/{section}/{page}",
 }
 
 // pageEndpoints are the pages. They are at the root, and not in the document.
@@ -35,7 +36,7 @@ func pageEndpoints() []endpoint {
 		e.parameters = []*parameter{backParameter}
 		return e
 	}
-	return slices.Concat(uiEndpoints(), taskPageEndpoints(), []endpoint{
+	return slices.Concat(uiEndpoints(), taskPageEndpoints(), manualEndpoints(), []endpoint{
 		{method: get, path: "/", id: "GET /", browsed: true, page: true, lenient: true, serve: (*call).rootPage},
 		one(get, "/setup", func(c *call) error { return c.showForm(setupPage(nil)) }), one(post, "/setup", (*call).postSetup),
 		signIn(one(get, "/sign-in", (*call).signInPage)), signIn(one(post, "/sign-in", (*call).postSignIn)),

@@ -29,6 +29,8 @@ const (
 	operationParam
 	taskLinkParam
 	linkSecretParam
+	sectionParam
+	pageParam
 )
 
 // paramKinds lists the parameters of paths by the name they have there.
@@ -52,6 +54,8 @@ var paramKinds = map[string]paramKind{
 	"operationId": operationParam,
 	"linkId":      taskLinkParam,
 	"token":       linkSecretParam,
+	"section":     sectionParam,
+	"page":        pageParam,
 }
 
 // notFound is the answer to a segment that can name nothing: the same as for an id that
@@ -109,6 +113,8 @@ func (c *call) parseID(kind paramKind, text string) error {
 		err = setID(&c.taskLink, text)
 	case linkSecretParam:
 		c.secret = text
+	case sectionParam:
+		c.section = text
 	case fileParam:
 		err = setID(&c.file, text)
 	case keyParam:

@@ -20,7 +20,7 @@ func uiEndpoints() []endpoint {
 }
 
 // notPages are the beginnings of paths that are answered to programs, or by pages of their own.
-var notPages = []string{"/api/", "/assets/", "/t/", "/in/", "/schemas/"}
+var notPages = []string{"/api/", "/assets/", "/t/", "/in/", "/schemas/", "/docs/"}
 
 // isUIPage reports whether the UI answers a path that is in no route.
 func (c *call) isUIPage() bool {

@@ -70,14 +70,19 @@ func (harmless) Transform(document *ast.Document, reader text.Reader, _ parser.C
 		a.Parent().ReplaceChild(a.Parent(), a, ast.NewString(a.Label(reader.Source())))
 	}
 	for _, image := range images {
-		parent := image.Parent()
-		for child := image.FirstChild(); child != nil; {
-			next := child.NextSibling()
-			parent.InsertBefore(parent, image, child)
-			child = next
-		}
-		parent.RemoveChild(parent, image)
+		unwrap(image)
 	}
+}
+
+// unwrap puts what is in a node in its place.
+func unwrap(n ast.Node) {
+	parent := n.Parent()
+	for child := n.FirstChild(); child != nil; {
+		next := child.NextSibling()
+		parent.InsertBefore(parent, n, child)
+		child = next
+	}
+	parent.RemoveChild(parent, n)
 }
 
 // followed is the destination of a link, empty unless a browser may go there.

@@ -16,7 +16,7 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Style and Script are what pages load. Their addresses change with them.
 var (
-	Style = slices.Concat(tokens, style, taskStyle)
+	Style = slices.Concat(tokens, style, taskStyle, manualStyle)
 	//go:embed page.js
 	Script []byte
 	// tokens are the colours and fonts, which the web UI shares.

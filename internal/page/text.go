@@ -128,6 +128,7 @@ var words = map[string]map[string]string{
 		"no-ui":     "This program was built without its web UI. `make build` builds it with the UI, and every release has it.",
 		"forgotten": "Forgotten the password?", "forgotten-help": "You get a mail with a link to set another password.", "forgotten-button": "Send me a link",
 		"code": "Code", "code-help": "8 letters, such as BCDF-GHJK.", "fresh-help": "Confirm that it is you: your sign-in is older than 10 minutes.", "refuse": "Refuse",
+		"skip-to-text": "Skip to the text", "manual": "Documentation", "manual-language": "Language of workflows", "manual-glossary": "Glossary",
 		"device-name": "The program calls itself", "device-address": "It asks from the address", "device-started": "It was started at", "device-environments": "It asks for a key of",
 	},
 	German: {
@@ -141,6 +142,7 @@ var words = map[string]map[string]string{
 		"no-ui":     "Dieses Programm wurde ohne seine Weboberfläche gebaut. `make build` baut es mit ihr, und jede Ausgabe hat sie.",
 		"forgotten": "Passwort vergessen?", "forgotten-help": "Du bekommst eine Mail mit einem Link, um ein anderes Passwort zu setzen.", "forgotten-button": "Link schicken",
 		"code": "Code", "code-help": "8 Buchstaben, zum Beispiel BCDF-GHJK.", "fresh-help": "Bestätige, dass du es bist: Deine Anmeldung ist älter als 10 Minuten.", "refuse": "Ablehnen",
+		"skip-to-text": "Zum Text springen", "manual": "Dokumentation", "manual-language": "Sprache der Workflows", "manual-glossary": "Glossar",
 		"device-name": "Das Programm nennt sich", "device-address": "Es fragt von der Adresse", "device-started": "Es wurde gestartet um", "device-environments": "Es will einen Schlüssel für",
 	},
 }

@@ -95,7 +95,15 @@ test("an author inserts a whole task, and each that is offered is valid", async 
   await expect(offers.getByRole("option", { name: "wait" })).toHaveAttribute("aria-selected", "true");
   await offers.getByRole("option", { name: "wait" }).click(); // Enter makes a new line just after the list has come
   await expect(text(page)).toContainText("pause2:");
-  await expect(page.locator(".cm-activeLine")).toHaveText("      wait: PT10S");
+
+  // Its author goes through what is an example in it.
+  await page.keyboard.type("rest");
+  await expect(page.locator(".cm-activeLine")).toHaveText("  - rest:");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("PT5S");
+  await expect(page.locator(".cm-activeLine")).toHaveText("      wait: PT5S");
+  await page.keyboard.press("Tab"); // after the last one it indents, as always
+  await expect(page.locator(".cm-activeLine")).toHaveText("        wait: PT5S");
 });
 
 test("an author finds a task, renames it where it is named, and reads what a key stands for", async ({
@@ -138,6 +146,20 @@ test("an author finds a task, renames it where it is named, and reads what a key
   await page.locator(".cm-line").filter({ hasText: "wait:" }).getByText("wait", { exact: true }).hover();
   await expect(page.locator(".cm-about")).toBeVisible();
   await inspect("editor-about");
+  await page.locator(".cm-line").filter({ hasText: "wait:" }).getByText("wait", { exact: true }).hover();
+  const opened = page.waitForEvent("popup");
+  await page.locator(".cm-about").getByRole("link", { name: "Reference: wait" }).click();
+  await expect((await opened).getByRole("heading", { name: "wait", level: 1 })).toBeVisible();
+
+  // Who uses no pointer has the same by a key.
+  await page.getByRole("button", { name: "Go to a task" }).click();
+  await page.keyboard.type("decide");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator(".cm-activeLine")).toHaveText("      switch:");
+  const other = page.waitForEvent("popup");
+  await page.keyboard.press("F1");
+  await expect((await other).getByRole("heading", { name: "switch", level: 1 })).toBeVisible();
 });
 
 test("an author corrects three errors where they are marked, publishes, and sees what has changed", async ({

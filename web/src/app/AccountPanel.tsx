@@ -77,7 +77,11 @@ export default function AccountPanel({ name, button, close, showKeys }: Props) {
           {texts.signOut}
         </Action>
         <p className="meta">
-          {texts.version(version)}, <a href="/licences">{texts.licences}</a>
+          {texts.version(version)},{" "}
+          <a href="/docs" target="_blank" rel="noopener">
+            {texts.documentation}
+          </a>
+          , <a href="/licences">{texts.licences}</a>
         </p>
       </div>
     </FocusTrap>

@@ -48,6 +48,7 @@ function useCommands(text: string, showKeys: () => void): Command[] {
       name: texts.language(shellTexts().account.languages[name]),
       run: () => void changeLanguage(name),
     })),
+    { name: texts.documentation, run: () => void open("/docs", "_blank", "noopener") },
     { name: texts.keys, run: showKeys },
     ...(lost ? [] : [{ name: texts.signOut, run: () => void signOut() }]),
   ];

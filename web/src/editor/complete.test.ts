@@ -2,7 +2,7 @@ import { yamlLanguage } from "@codemirror/lang-yaml";
 import { expect, test } from "vitest";
 import { aboutAt, offersAt } from "./complete.ts";
 import type { Schema } from "./schema.ts";
-import { taskSnippets } from "./snippets.ts";
+import { partsOf, taskFrom, taskSnippets } from "./snippets.ts";
 
 /** What the schema of definitions is made of, in short. */
 const root: Schema = {
@@ -76,10 +76,10 @@ test("keys and variables say what they stand for", () => {
       text,
       text.indexOf(part) + 1,
     );
-    return found && [text.slice(found.from, found.to), found.text];
+    return found && [text.slice(found.from, found.to), found.text, found.page];
   };
-  expect(about("document")).toEqual(["document", "What it is."]);
-  expect(about("$context")).toEqual(["$context", "What was exported"]);
+  expect(about("document")).toEqual(["document", "What it is.", "document"]);
+  expect(about("$context")).toEqual(["$context", "What was exported", "expressions"]);
   expect(about("$input")).toBeUndefined();
   expect(about("x\n")).toBeUndefined();
 });
@@ -93,4 +93,12 @@ test("whole tasks are offered where a list gets another one, under names that it
   const text = "do:\n  - pause:\n      wait: PT1S\n  - ";
   const { offers } = offersAt(root, [], text, text.length);
   expect(offers.find(({ name }) => name === "wait")?.written).toBe("pause2:\n      wait: PT10S");
+});
+
+test("of a whole task, its name and its examples are written anew", () => {
+  for (const snippet of Object.values(taskSnippets)) {
+    const written = taskFrom(snippet, 4, [snippet.name]);
+    const parts = partsOf(written, snippet).map(({ from, to }) => written.slice(from, to));
+    expect(parts).toEqual([`${snippet.name}2`, ...snippet.examples]);
+  }
 });

@@ -3,7 +3,9 @@ import { yamlLanguage } from "@codemirror/lang-yaml";
 import type { Tree } from "@lezer/common";
 import { fieldsOf, find, pathTo, tasksOf, type Path } from "./path.ts";
 import { keysOf, schemasAt, valuesOf, type Fields, type Offer, type Schema } from "./schema.ts";
-import { taskFrom, taskSnippets } from "./snippets.ts";
+import { writeParts } from "./parts.ts";
+import { pageAbout } from "./reference.ts";
+import { partsOf, taskFrom, taskSnippets } from "./snippets.ts";
 
 /** Stands for what the person is about to write, so that the text around it can be read. */
 const blank = "zz";
@@ -93,11 +95,10 @@ function tasksAt({ path, from, tree, text }: Cursor): Offer[] {
   }
   const taken = tasksOf(find(tree, text, path.slice(0, -1))?.value, text);
   const column = from - text.lastIndexOf("\n", from - 1) - 1;
-  return Object.entries(taskSnippets).map(([name, snippet]) => ({
-    name,
-    kind: "text",
-    written: taskFrom(snippet, column, taken),
-  }));
+  return Object.entries(taskSnippets).map(([name, snippet]) => {
+    const written = taskFrom(snippet, column, taken);
+    return { name, kind: "text", written, parts: partsOf(written, snippet) };
+  });
 }
 
 /** Names of the tasks beside the one that a `then` is in. */
@@ -138,11 +139,21 @@ function loopNames({ path, tree, text }: Cursor): string[] {
   });
 }
 
+/** The keys of the mappings on a path, by the length of the path to them. */
+export const fieldsAt =
+  (tree: Tree, text: string, path: Path) =>
+  (length: number): Fields => {
+    const value = find(tree, text, path.slice(0, length))?.value;
+    return value?.name.endsWith("Mapping") ? fieldsOf(value, text) : undefined;
+  };
+
 /** What a word of a definition stands for. */
 export interface About {
   from: number;
   to: number;
   text: string;
+  /** The page of the reference about it, below docs/language. */
+  page: string;
 }
 
 /** What is at a position: a key of the language, or a variable of an expression. */
@@ -161,7 +172,7 @@ export function aboutAt(
     const from = line + word.index;
     const known = variables.find(([name]) => name === word[0]);
     if (known && from <= position && position <= from + word[0].length) {
-      return { from, to: from + word[0].length, text: known[1] };
+      return { from, to: from + word[0].length, text: known[1], page: "expressions" };
     }
   }
   const key = tree.resolveInner(position, 1).parent;
@@ -169,13 +180,12 @@ export function aboutAt(
     return undefined;
   }
   const path = pathTo(key.parent, text);
-  const fields = (length: number): Fields => {
-    const value = find(tree, text, path.slice(0, length))?.value;
-    return value?.name.endsWith("Mapping") ? fieldsOf(value, text) : undefined;
-  };
+  const fields = fieldsAt(tree, text, path);
   const offers = keysOf(root, schemasAt(root, path.slice(0, -1), fields));
   const about = offers.find((offer) => offer.name === path.at(-1))?.about;
-  return about === undefined ? undefined : { from: key.from, to: key.to, text: about };
+  return about === undefined
+    ? undefined
+    : { from: key.from, to: key.to, text: about, page: pageAbout(path, fields) };
 }
 
 /** The source of completions for the editor. */
@@ -193,10 +203,16 @@ export function completeFrom(root: Schema, variables: Variables) {
     const options = offers.map((offer): Completion => ({
       label: offer.name,
       ...(offer.about !== undefined && { info: offer.about }),
-      ...(cursor.kind === "key" && !offer.name.startsWith("$") && { apply: offer.written ?? written(offer, column) }),
+      ...(cursor.kind === "key" && !offer.name.startsWith("$") && { apply: applied(offer, column) }),
     }));
     return { from, options, validFor: /^[$\w.:@/-]*$/ };
   };
+}
+
+/** What is written when an offer is taken. */
+function applied(offer: Offer, column: number): NonNullable<Completion["apply"]> {
+  const { written: task, parts: own } = offer;
+  return task === undefined || own === undefined ? written(offer, column) : writeParts(task, own);
 }
 
 /** A key, with the beginning of its value. */

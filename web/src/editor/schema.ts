@@ -109,8 +109,9 @@ export interface Offer {
   about?: string;
   /** How what follows is written. */
   kind: "text" | "object" | "list";
-  /** What is written in its place. */
+  /** What is written in its place, and what of it the author writes anew. */
   written?: string;
+  parts?: readonly { from: number; to: number }[];
 }
 
 /** Keys that a mapping can have. */

@@ -24,6 +24,8 @@ export const definition = {
     run: "Starten",
     runInTest: "Speichern und in test starten",
     upload: "Datei öffnen",
+    reference: "Referenz",
+    more: (page: string) => `Referenz (englisch): ${page === "README" ? "die Sprache" : page}`,
     unsavedNew: "Noch nicht gespeichert",
     unsaved: "ungespeicherte Änderungen",
     begunWith: (version: string, revision: number, draft: boolean) =>
@@ -43,7 +45,7 @@ export const definition = {
     beside: "Neben dem Text",
     sides: { graph: "Graph", tests: "Tests", expression: "Ausdruck", nothing: "Nur Text" },
     noGraph: "Den Graphen gibt es, sobald die Definition keine Fehler hat.",
-    keys: "Strg S speichert einen Entwurf, Strg Umschalt S veröffentlicht, Strg Eingabe startet, Strg P geht zu einer Aufgabe, F2 benennt die am Cursor um, Strg Leertaste bietet an, was dort stehen kann, nach einem Strich ganze Aufgaben, F8 geht zum nächsten Problem. Escape, dann Tab verlässt den Text.",
+    keys: "Strg S speichert einen Entwurf, Strg Umschalt S veröffentlicht, Strg Eingabe startet, Strg P geht zu einer Aufgabe, F2 benennt die am Cursor um, Strg Leertaste bietet an, was dort stehen kann, nach einem Strich ganze Aufgaben, in denen Tab von Teil zu Teil geht, F1 öffnet die Referenz, F8 geht zum nächsten Problem. Escape, dann Tab verlässt den Text.",
     tasks: { go: "Zu einer Aufgabe", rename: "Aufgabe umbenennen" },
     leaves: "Tab verlässt jetzt den Text. Jede andere Taste schreibt weiter.",
     problems: "Probleme",

@@ -24,6 +24,9 @@ export const definition = {
     run: "Run",
     runInTest: "Save and run in test",
     upload: "Open a file",
+    reference: "Reference",
+    /** Leads to a page of the reference. */
+    more: (page: string) => `Reference: ${page === "README" ? "the language" : page}`,
     unsavedNew: "Not saved yet",
     unsaved: "unsaved changes",
     begunWith: (version: string, revision: number, draft: boolean) =>
@@ -43,7 +46,7 @@ export const definition = {
     beside: "Beside the text",
     sides: { graph: "Graph", tests: "Tests", expression: "Expression", nothing: "Text only" },
     noGraph: "The graph is shown once the definition has no errors.",
-    keys: "Ctrl S saves a draft, Ctrl Shift S publishes, Ctrl Enter runs, Ctrl P goes to a task, F2 renames the one at the cursor, Ctrl Space offers what can stand there, after a dash whole tasks, F8 goes to the next problem. Escape, then Tab leaves the text.",
+    keys: "Ctrl S saves a draft, Ctrl Shift S publishes, Ctrl Enter runs, Ctrl P goes to a task, F2 renames the one at the cursor, Ctrl Space offers what can stand there, after a dash whole tasks, in which Tab goes from part to part, F1 opens the reference, F8 goes to the next problem. Escape, then Tab leaves the text.",
     tasks: { go: "Go to a task", rename: "Rename the task" },
     leaves: "Tab now leaves the text. Any other key writes again.",
     problems: "Problems",

@@ -11,6 +11,7 @@ export const shell = {
     environment: (name: string) => `Zu ${name} wechseln`,
     theme: (name: string) => `Farben: ${name}`,
     language: (name: string) => `Sprache: ${name}`,
+    documentation: "Dokumentation öffnen",
     keys: "Tastenkürzel anzeigen",
     signOut: "Abmelden",
   },
@@ -21,6 +22,7 @@ export const shell = {
     languages: { en: "English", de: "Deutsch" },
     signOut: "Abmelden",
     version: (v: string) => `Version ${v}`,
+    documentation: "Dokumentation",
     licences: "Lizenzen",
   },
   keys: {

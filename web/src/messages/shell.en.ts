@@ -10,6 +10,7 @@ export const shell = {
     environment: (name: string) => `Switch to ${name}`,
     theme: (name: string) => `Colours: ${name}`,
     language: (name: string) => `Language: ${name}`,
+    documentation: "Open the documentation",
     keys: "Show the keys",
     signOut: "Sign out",
   },
@@ -20,6 +21,7 @@ export const shell = {
     languages: { en: "English", de: "Deutsch" },
     signOut: "Sign out",
     version: (v: string) => `Version ${v}`,
+    documentation: "Documentation",
     licences: "Licences",
   },
   keys: {

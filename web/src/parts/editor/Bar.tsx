@@ -60,6 +60,17 @@ export function Bar({
         />
         {texts.upload}
       </label>
+      <Button
+        component="a"
+        href="/docs/language/README"
+        target="_blank"
+        rel="noopener"
+        variant="subtle"
+        size="compact-sm"
+        title="F1"
+      >
+        {texts.reference}
+      </Button>
       <Button variant="subtle" size="compact-sm" onClick={done}>
         {texts.close}
       </Button>

@@ -45,7 +45,7 @@ export function CodeField({
           return language === undefined ? null : completeFrom(language as Schema, texts.variables)(context);
         }),
       describe: async (view, at) =>
-        name !== undefined ? null : (await import("../../editor/hover.ts")).describe(texts.variables, view, at),
+        name !== undefined ? null : (await import("../../editor/hover.ts")).describe(texts, view, at),
       changed,
       moved,
       leaving: setLeaves,

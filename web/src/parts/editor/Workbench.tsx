@@ -161,6 +161,11 @@ export default function Workbench({
       setSeeking("rename");
       return;
     }
+    if (event.key === "F1") {
+      event.preventDefault();
+      void import("../../editor/hover.ts").then(({ openPage }) => code.current && openPage(code.current.written));
+      return;
+    }
     if (!(event.ctrlKey || event.metaKey) || event.altKey) {
       return;
     }
