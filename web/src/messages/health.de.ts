@@ -1,6 +1,32 @@
 import { formatNumber } from "./format.ts";
 import type { health as en } from "./health.en.ts";
 
+/** What doctor looks at: docs/reference/doctor.md has all names. */
+const findings: Readonly<Record<string, string>> = {
+  settings: "Einstellungen",
+  "data directory": "Datenverzeichnis",
+  "master key": "Hauptschlüssel",
+  database: "Datenbank",
+  "write-ahead log": "Write-Ahead-Log",
+  "master key of the database": "Hauptschlüssel der Datenbank",
+  encryption: "Verschlüsselung",
+  "older master keys": "Ältere Hauptschlüssel",
+  "store move": "Umzug in eine andere Datenbank",
+  files: "Dateien",
+  "counts by the hour": "Zählung nach Stunden",
+  work: "Ausführungen",
+  backups: "Sicherungen",
+  clock: "Uhr",
+  disk: "Datenträger",
+  "files of processes": "Dateien von Prozessen",
+  "namespaces of processes": "Namensräume von Prozessen",
+  "system calls of processes": "Systemaufrufe von Prozessen",
+  "cgroups of processes": "Cgroups von Prozessen",
+  "user of processes": "Benutzer von Prozessen",
+  "mail server": "Mailserver",
+  Temporal: "Temporal-Server",
+};
+
 export const health = {
   about: "Die ganze Installation, in allen Konten und Umgebungen.",
   asOf: (at: string) => `Stand ${at}`,
@@ -58,4 +84,5 @@ export const health = {
   what: "Was",
   state: "Zustand",
   found: "Befund",
+  finding: (what: string) => findings[what] ?? what,
 } satisfies typeof en;

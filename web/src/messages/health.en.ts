@@ -56,4 +56,6 @@ export const health = {
   what: "What",
   state: "State",
   found: "Found",
+  /** What was looked at, by the name that the server has for it. */
+  finding: (what: string) => what,
 };

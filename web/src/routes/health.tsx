@@ -84,8 +84,7 @@ function Problems({ system }: { system: System }) {
         {wrong.map((finding) => (
           <li key={finding.what}>
             <Verdict ok={false}>
-              {/* The server says it in English. */}
-              <span lang="en">{finding.what}</span>
+              <What finding={finding} />
             </Verdict>
             <Found finding={finding} />
           </li>
@@ -95,7 +94,13 @@ function Problems({ system }: { system: System }) {
   );
 }
 
-/** What was found: each damage on a line, where there may be several. */
+/** What was looked at. What has no translation is in the English of the server. */
+function What({ finding: { what } }: { finding: Finding }) {
+  const name = healthTexts().finding(what);
+  return <span lang={name === what ? "en" : undefined}>{name}</span>;
+}
+
+/** What was found, in the English of the server: each damage on a line, where there may be several. */
 function Found({ finding }: { finding: Finding }) {
   return (
     <div lang="en">
@@ -306,8 +311,8 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
         <tbody>
           {findings.map((finding) => (
             <tr key={finding.what}>
-              <td className="main" lang="en">
-                {finding.what}
+              <td className="main">
+                <What finding={finding} />
               </td>
               <td>
                 <Verdict ok={finding.ok}>{finding.ok ? texts.ok : texts.wrong}</Verdict>
