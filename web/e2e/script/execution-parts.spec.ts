@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test as base } from "../harness.ts";
@@ -63,6 +64,19 @@ test("a log is drawn as text, and searched", async ({ page, admin, member, signI
   await page.goto(`/executions/${id}?tab=log`);
   const log = page.getByRole("log", { name: "Lines of the log" });
   await expect(log).toContainText("red <b>not bold</b>");
+  const red = log.getByText("red", { exact: true });
+  const colours = [red, log.getByText("<b>not bold</b>")].map((part) =>
+    part.evaluate((element) => getComputedStyle(element).color),
+  );
+  expect((await Promise.all(colours))[0]).not.toBe((await Promise.all(colours))[1]);
+  await expect(log.locator("time")).toHaveCount(2);
+  await page.getByLabel("Times").uncheck();
+  await expect(log.locator("time")).toHaveCount(0);
+  await page.getByLabel("Wrap lines").uncheck();
+  await inspect("execution-log-unwrapped");
+  const [file] = await Promise.all([page.waitForEvent("download"), hand.press("Download these lines")]);
+  expect(file.suggestedFilename()).toMatch(/^[0-9a-f]{8}\.log$/);
+  expect(await readFile(await file.path(), "utf8")).toMatch(/ info red <b>not bold<\/b>\n.* warning a second line\n$/);
   await expect(page.locator(".tabs [aria-current]")).toHaveText(["Log"]);
   await inspect("execution-log");
   await hand.fill("Text", "second");

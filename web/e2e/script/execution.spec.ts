@@ -12,12 +12,15 @@ test("a failed execution says why, shows the failing task, and is repeated with 
     { greet: { set: { greeting: "${ .name }" } } },
     { refuse: refuse({ detail: "Too dear." }, { if: '${ .greeting != "Anna" }' }) },
   ]);
+  await run(admin, workflow, { name: "Grace" });
   const failed = await run(admin, workflow, { name: "Ada" });
   await enter("operator", "Alan Turing");
 
   await page.goto(`/executions/${failed}`);
   const inspector = page.getByRole("region", { name: "Run of the task" });
   await expect(page.locator(".alert")).toContainText("Refused by Anna");
+  const alike = page.locator(".alert").getByRole("link", { name: "2 times like this in 24 hours" });
+  await expect(alike).toHaveAttribute("href", /failure%3A|failure:/);
   await expect(page.getByRole("treeitem", { name: /refuse/ })).toHaveAttribute("aria-selected", "true");
   await expect(inspector.getByRole("heading", { name: "refuse" })).toBeVisible();
   await expect(inspector).toContainText("Too dear.");
@@ -86,6 +89,10 @@ test("a loop is one row, and its failed passes are found", async ({ page, admin,
   await expect(page.getByRole("treeitem")).toHaveCount(3);
   // A viewer may look, and change nothing.
   await expect(page.getByRole("button", { name: "Retry", exact: true })).toHaveCount(0);
+  await hand.follow("Files");
+  await hand.press("Show output.json");
+  await expect(page.getByRole("figure", { name: "output.json" })).toContainText("done: true");
+  await inspect("execution-file");
 });
 
 test("an execution that waits is suspended, resumed and cancelled", async ({ page, admin, enter, hand, inspect }) => {

@@ -96,6 +96,7 @@ export interface Loop {
 export const passQuestion = (id: string, loop: Loop, pass: number) =>
   queryOptions({
     queryKey: [environment(), "execution", id, "pass", loop.reference, pass],
+    gcTime: 60_000, // of a loop that runs, each pass is shown for a moment
     queryFn: ({ signal }) =>
       findPass((after) => page(id, { under: loop.reference, after_seq: after }, undefined, signal), loop, pass),
   });
@@ -149,6 +150,8 @@ export interface LogPart {
   next: number;
   /** The execution has ended, and nothing follows. */
   complete: boolean;
+  /** There were lines before, which the page has left out. */
+  cut?: boolean;
 }
 
 const logLength = 1000;
@@ -179,6 +182,26 @@ export const logQuestion = (id: string, filter: LogFilter) =>
     refetchOnWindowFocus: false,
   });
 
+/** A log that is followed comes in very many parts, which are put together now and then. */
+const mostParts = 50;
+
+/** Puts the parts of a log together if there are many, and keeps so many of its last lines. */
+export function joinLog(id: string, filter: LogFilter, most: number): void {
+  const { queryKey } = logQuestion(id, filter);
+  const known = queries.getQueryData(queryKey);
+  const last = known?.pages.at(-1);
+  if (!known || !last || known.pages.length <= mostParts) {
+    return;
+  }
+  const all = known.pages.flatMap((part) => part.lines);
+  const lines = all.slice(-most);
+  const joined: LogPart = { ...last, lines };
+  if (all.length > most || known.pages.some((part) => part.cut === true)) {
+    joined.cut = true;
+  }
+  queries.setQueryData(queryKey, { pages: [joined], pageParams: [(lines[0]?.line ?? 1) - 1] });
+}
+
 /** How many related executions a page names. */
 const mostRelated = 20;
 
@@ -198,6 +221,37 @@ export const retriesQuestion = ({ id }: Execution) => related(id, "retries", { r
 
 /** Executions in the tree of this one. */
 export const treeQuestion = ({ id, root_id: root }: Execution) => related(id, "tree", { root_id: root ?? id });
+
+const day = 24 * 60 * 60_000;
+
+/** Failures like that of an execution, in the last day. */
+export interface Alike {
+  count: number;
+  /** There may be more. */
+  more: boolean;
+  /** What finds them: a mark that the server gives them. */
+  failure: string;
+}
+
+/** How often the workflow has failed like this in the last day; null: that is not known. */
+export const alikeQuestion = ({ id, workflow, error }: Execution) =>
+  queryOptions({
+    queryKey: [environment(), "alike", id],
+    queryFn: async ({ signal }): Promise<Alike | null> => {
+      const failures = (query: Record<string, string>) =>
+        answer(client.GET("/executions/failures", { params: { query: query as never }, signal }));
+      const of = { workflow, ...(error?.code !== undefined && { error_code: error.code }) };
+      const [own] = (await failures({ ...of, q: id })).data;
+      if (!own) {
+        return null;
+      }
+      const since = new Date(Date.now() - day).toISOString();
+      const { data, at_least: more } = await failures({ ...of, failure: own.failure, created_after: since });
+      return { count: data.reduce((sum, { count }) => sum + count, 0), more, failure: own.failure };
+    },
+    staleTime: 60_000,
+    refetchOnWindowFocus: false,
+  });
 
 export type ExecutionAction = "cancel" | "suspend" | "resume";
 

@@ -1,4 +1,6 @@
+import { queryOptions } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
+import { environment } from "./environment.ts";
 
 /** Stores a file. The answer is the reference that an input has for it. */
 export async function uploadFile(file: File): Promise<Schemas["FileReference"]> {
@@ -11,4 +13,25 @@ export async function uploadFile(file: File): Promise<Schemas["FileReference"]> 
     }),
   );
   return stored.reference;
+}
+
+/** The beginning of a file of text, by the address of its content. */
+export function textQuestion(address: string, size: number, bytes: number) {
+  const { pathname, searchParams } = new URL(address, location.href);
+  const fileId = pathname.split("/").at(-2) ?? "";
+  const { environment: _, ...query } = Object.fromEntries(searchParams);
+  return queryOptions({
+    queryKey: [environment(), "file", fileId, query["task_id"] ?? ""],
+    queryFn: async ({ signal }) => {
+      const { data } = await client.GET("/files/{fileId}/content", {
+        params: { path: { fileId }, query: query as never },
+        headers: size > bytes ? { Range: `bytes=0-${bytes - 1}` } : {},
+        parseAs: "text",
+        signal,
+      });
+      return data ?? "";
+    },
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
 }

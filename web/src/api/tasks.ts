@@ -255,26 +255,6 @@ export function fileAddress(file: Pick<Shown, "uri">, task: string): string {
   return `${pathname}/content?environment=${environment()}&task_id=${task}`;
 }
 
-/** The beginning of a file of text. */
-export const textQuestion = (file: Shown, task: string, bytes: number) =>
-  queryOptions({
-    queryKey: [environment(), "file", file.uri, task],
-    queryFn: async ({ signal }) => {
-      const { data } = await client.GET("/files/{fileId}/content", {
-        params: {
-          path: { fileId: new URL(file.uri, location.href).pathname.split("/").at(-1) ?? "" },
-          query: { task_id: task },
-        },
-        headers: file.size > bytes ? { Range: `bytes=0-${bytes - 1}` } : {},
-        parseAs: "text",
-        signal,
-      });
-      return data ?? "";
-    },
-    staleTime: Infinity,
-    refetchOnWindowFocus: false,
-  });
-
 /** Takes a task that was answered here out of the lists that are known. */
 export function dropTask(id: string): void {
   const without = (page: Schemas["HumanTaskPage"]) => ({ ...page, data: page.data.filter((task) => task.id !== id) });

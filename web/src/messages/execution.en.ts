@@ -39,6 +39,7 @@ export const execution = {
   noOutput: "There is no output yet.",
   noOutputEver: "It has ended without an output.",
   error: "Error",
+  alike: (n: number, more: boolean) => `${formatNumber(n)}${more ? "+" : ""} times like this in 24 hours`,
   place: (line: number) => `Line ${formatNumber(line)} of the definition`,
   origins: { workflow: "raised in the workflow", system: "from the server" },
   noFiles: "It has made no files.",
@@ -48,6 +49,8 @@ export const execution = {
     size: "Size",
     expires: "Expires",
     download: (name: string) => `Download ${name}`,
+    show: "Show",
+    showName: (name: string) => `Show ${name}`,
   },
 
   events: {
@@ -157,6 +160,9 @@ export const execution = {
       critical: "critical",
     },
     follow: "Follow",
+    wrap: "Wrap lines",
+    times: "Times",
+    download: "Download these lines",
     empty: "Nothing is in the log.",
     emptyFiltered: "No line matches.",
     cut: (n: number) => `Only the last ${formatNumber(n)} lines are shown.`,

@@ -57,6 +57,19 @@ export function print(terms: readonly Term[]): string {
     .join(" ");
 }
 
+const ofGroup: readonly (string | undefined)[] = ["state", "workflow", "error", "failure"];
+
+/** The filter of the executions that have failed in the same way, among those of further terms. */
+export function filterOf(group: { code: string; failure: string }, workflow: string, terms: readonly Term[]): string {
+  return print([
+    { key: "state", value: "error" },
+    { key: "workflow", value: workflow },
+    { key: "error", value: group.code },
+    { key: "failure", value: group.failure },
+    ...terms.filter((term) => !ofGroup.includes(term.key)),
+  ]);
+}
+
 /** A time: ISO 8601, a day, or so long ago, such as -24h. */
 export function parseTime(text: string, now: Date): Date | undefined {
   const ago = /^-(\d{1,6})([smhdw])$/.exec(text);

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Suspense, useEffect, useState } from "react";
 import { batchFailuresQuestion, batchFile, batchQuestion, isOver, type Batch } from "../api/batches.ts";
+import { countPagesIn } from "../api/items.ts";
 import { useMay } from "../api/me.ts";
 import { useWorkflowNames } from "../api/names.ts";
 import { every, queries } from "../api/query.ts";
@@ -28,7 +29,7 @@ const Cancel = later(() => import("../parts/batch/Cancel.tsx"));
 /** How often a running batch is asked for: often while no stream tells of it. */
 const again = (told: boolean) => every(told ? 60_000 : 5000);
 
-/** What is shown changes four times a second at most, and what belongs to it is asked for once in two. */
+/** What is shown changes four times a second at most, and what belongs to it is asked for once in two: each page of it. */
 const drawn = 250;
 const gathered = 2000;
 
@@ -116,7 +117,7 @@ function useFollowing(id: string, running: boolean, tell: (told: boolean) => voi
       asking = undefined;
       void queries.invalidateQueries({
         queryKey: own,
-        predicate: ({ queryKey }) => ["items", "failures"].includes(String(queryKey[own.length])),
+        predicate: ({ queryKey }) => ["items", "items-in", "failures"].includes(String(queryKey[own.length])),
       });
     };
     const draw = () => {
@@ -134,7 +135,7 @@ function useFollowing(id: string, running: boolean, tell: (told: boolean) => voi
         tell(true);
         newest = change.batch ?? newest;
         drawing ??= setTimeout(draw, drawn);
-        asking ??= setTimeout(ask, gathered);
+        asking ??= setTimeout(ask, gathered * Math.max(1, countPagesIn(id)));
       },
       tell,
     );
@@ -220,7 +221,7 @@ function Failures({ batch, told }: { batch: Batch; told: boolean }) {
             <Link
               className="main"
               to="/executions"
-              search={{ filter: `state:error batch:${batch.id} error:${group.code}` }}
+              search={{ filter: `state:error batch:${batch.id} error:${group.code} failure:${group.failure}` }}
             >
               {texts.failed(group.count)}
             </Link>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Suspense } from "react";
+import { alikeQuestion } from "../api/detail.ts";
 import { executionQuestion, type Execution as Row } from "../api/executions.ts";
 import { t } from "../messages/index.ts";
 import { executionTexts } from "../messages/execution.ts";
@@ -12,6 +13,7 @@ import { ToTask } from "../parts/execution/Inspector.tsx";
 import { LogView } from "../parts/execution/LogView.tsx";
 import { About, Files, InputOutput, Related } from "../parts/execution/Tabs.tsx";
 import { Neighbours } from "../parts/execution/Neighbours.tsx";
+import { filterOf } from "../parts/filter.ts";
 import { Timeline } from "../parts/execution/Timeline.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -92,12 +94,28 @@ function Head({ execution }: { execution: Row }) {
             <strong>{error.title ?? error.code}</strong>
             {error.detail !== undefined && <p>{error.detail}</p>}
             <p className="meta">
-              {error.instance !== undefined && <code>{error.instance}</code>} {executionTexts().origins[error.origin]}
+              {error.instance !== undefined && <code>{error.instance}</code>} {executionTexts().origins[error.origin]}{" "}
+              <Alike execution={execution} />
             </p>
           </div>
         </div>
       )}
     </>
+  );
+}
+
+/** How often the workflow has failed like this lately. */
+function Alike({ execution }: { execution: Row }) {
+  const found = useQuery(alikeQuestion(execution)).data;
+  if (!found || found.count < 2) {
+    return null;
+  }
+  const group = { code: execution.error?.code ?? "", failure: found.failure };
+  const filter = filterOf(group, execution.workflow, [{ key: "from", value: "-24h" }]);
+  return (
+    <Link to="/executions" search={{ filter }}>
+      {executionTexts().alike(found.count, found.more)}
+    </Link>
   );
 }
 

@@ -11,6 +11,7 @@ import { batchesTexts } from "../messages/batches.ts";
 import { overviewTexts } from "../messages/overview.ts";
 import { Bars } from "../parts/Bars.tsx";
 import { Copy, shortId } from "../parts/Copy.tsx";
+import { filterOf } from "../parts/filter.ts";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Progress, ProgressText } from "../parts/Progress.tsx";
@@ -149,7 +150,7 @@ function Group({ group, name, from }: { group: FailureGroup; name: string | unde
           <Link
             className="main"
             to="/executions"
-            search={{ filter: `state:error workflow:${name} error:${group.code} from:${from}` }}
+            search={{ filter: filterOf(group, name, [{ key: "from", value: from }]) }}
           >
             {`${count} · ${what}`}
           </Link>

@@ -1,15 +1,17 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
-import { logQuestion, type Level, type LogFilter, type LogLine } from "../../api/detail.ts";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { joinLog, logQuestion, type Level, type LogFilter, type LogLine } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { formatClock } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { shortId } from "../Copy.tsx";
 import { Failure } from "../Notice.tsx";
+import { save } from "../save.ts";
 import { Waiting } from "../Waiting.tsx";
-import { plainLine } from "./ansi.ts";
+import { plainLine, spansOf } from "./ansi.ts";
 
 const most = 20_000;
 const levels = ["trace", "debug", "info", "warning", "error", "critical"] as const;
@@ -20,16 +22,20 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
   const [text, setText] = useState("");
   const [filter, setFilter] = useState<LogFilter>(seq === undefined ? {} : { seq });
   const [following, setFollowing] = useState(true);
+  const [wrap, setWrap] = useState(true);
+  const [times, setTimes] = useState(true);
   const log = useInfiniteQuery(logQuestion(execution.id, filter));
-  const { hasNextPage, isFetching, isError, fetchNextPage } = log;
+  const { data, hasNextPage, isFetching, isError, fetchNextPage } = log;
+  useEffect(() => joinLog(execution.id, filter, most), [execution.id, filter, data]);
   useEffect(() => {
     // The next question waits at the server until there is a line.
     if (following && hasNextPage && !isFetching && !isError) {
       void fetchNextPage();
     }
   }, [following, hasNextPage, isFetching, isError, fetchNextPage]);
-  const all = log.data?.pages.flatMap((part) => part.lines) ?? [];
-  const lines = all.slice(-most);
+  const all = useMemo(() => data?.pages.flatMap((part) => part.lines) ?? [], [data]);
+  const lines = useMemo(() => all.slice(-most), [all]);
+  const cut = all.length > most || data?.pages[0]?.cut === true;
   const filtered = filter.q !== undefined || filter.level !== undefined;
   return (
     <>
@@ -67,22 +73,51 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
             />
             {texts.follow}
           </label>
+          <label className="check">
+            <input type="checkbox" checked={wrap} onChange={(event) => setWrap(event.currentTarget.checked)} />
+            {texts.wrap}
+          </label>
+          <label className="check">
+            <input type="checkbox" checked={times} onChange={(event) => setTimes(event.currentTarget.checked)} />
+            {texts.times}
+          </label>
+          <Button
+            variant="default"
+            disabled={lines.length === 0}
+            onClick={() => save(new Blob([textOf(lines)], { type: "text/plain" }), `${shortId(execution.id)}.log`)}
+          >
+            {texts.download}
+          </Button>
         </form>
       )}
       {log.error && <Failure error={log.error} retry={() => void log.fetchNextPage()} />}
       {log.isLoading && <Waiting />}
-      {all.length > most && <p className="meta">{texts.cut(most)}</p>}
+      {cut && <p className="meta">{texts.cut(most)}</p>}
       {log.isSuccess && lines.length === 0 && (
         <p className="meta">
           {filtered ? texts.emptyFiltered : seq === undefined ? texts.empty : executionTexts().inspector.noLog}
         </p>
       )}
-      {lines.length > 0 && <Lines lines={lines} following={following} />}
+      {lines.length > 0 && <Lines lines={lines} following={following} wrap={wrap} times={times} />}
     </>
   );
 }
 
-function Lines({ lines, following }: { lines: readonly LogLine[]; following: boolean }) {
+/** Lines as a file has them. */
+const textOf = (lines: readonly LogLine[]) =>
+  lines.map(({ at, level, text }) => `${at} ${level} ${plainLine(text)}\n`).join("");
+
+function Lines({
+  lines,
+  following,
+  wrap,
+  times,
+}: {
+  lines: readonly LogLine[];
+  following: boolean;
+  wrap: boolean;
+  times: boolean;
+}) {
   const box = useRef<HTMLDivElement>(null);
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
@@ -99,7 +134,15 @@ function Lines({ lines, following }: { lines: readonly LogLine[]; following: boo
   return (
     // What scrolls has the focus, so that keys move it.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div ref={box} className="log" role="log" aria-live="off" aria-label={executionTexts().log.name} tabIndex={0}>
+    <div
+      ref={box}
+      className="log"
+      data-wrap={wrap || undefined}
+      role="log"
+      aria-live="off"
+      aria-label={executionTexts().log.name}
+      tabIndex={0}
+    >
       <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
         {virtual.getVirtualItems().map((item) => {
           const line = lines[item.index];
@@ -112,9 +155,15 @@ function Lines({ lines, following }: { lines: readonly LogLine[]; following: boo
                 className={`log-line log-${line.level}`}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
-                <time dateTime={line.at}>{formatClock(new Date(line.at))}</time>
+                {times && <time dateTime={line.at}>{formatClock(new Date(line.at))}</time>}
                 <span className="log-level">{executionTexts().log.levels[line.level]}</span>
-                <span className="log-text">{plainLine(line.text)}</span>
+                <span className="log-text">
+                  {spansOf(line.text).map(({ at, text, colour, bold }) => (
+                    <span key={at} data-colour={colour} data-bold={bold}>
+                      {text}
+                    </span>
+                  ))}
+                </span>
               </div>
             )
           );

@@ -1,5 +1,7 @@
+import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
+import { Suspense, useState } from "react";
 import { contentAddress, progressQuestion, retriesQuestion, treeQuestion } from "../../api/detail.ts";
 import { environment } from "../../api/environment.ts";
 import type { Execution } from "../../api/executions.ts";
@@ -7,11 +9,18 @@ import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { Copy, shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
+import { later } from "../later.tsx";
 import { Empty } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
 import { Snippet } from "../Snippet.tsx";
 import { When } from "../Time.tsx";
+import { Waiting } from "../Waiting.tsx";
 import { workflowSnippets } from "../workflow/snippets.ts";
+
+const Preview = later(async () => ({ default: (await import("../Preview.tsx")).Preview }));
+
+/** Types of which there may be a preview: images and text. */
+const seen = /^(image|text)\/|json|yaml|xml/;
 
 export function InputOutput({ execution }: { execution: Execution }) {
   const texts = executionTexts();
@@ -37,10 +46,13 @@ export function InputOutput({ execution }: { execution: Execution }) {
 export function Files({ execution }: { execution: Execution }) {
   const texts = executionTexts();
   const files = execution.results ?? [];
+  const [opened, setOpened] = useState<number>();
+  const file = opened === undefined ? undefined : files[opened];
   if (files.length === 0) {
     return <Empty text={texts.noFiles} />;
   }
   return (
+    <>
     <table className="list" aria-label={texts.tabs.files}>
       <thead>
         <tr>
@@ -51,12 +63,25 @@ export function Files({ execution }: { execution: Execution }) {
         </tr>
       </thead>
       <tbody>
-        {files.map((file) => (
+        {files.map((file, place) => (
           <tr key={file.url}>
             <td>
-              <a href={contentAddress(file.url)} download={file.filename} title={texts.file.download(file.filename)}>
-                {file.filename}
-              </a>
+              <span className="row">
+                <a href={contentAddress(file.url)} download={file.filename} title={texts.file.download(file.filename)}>
+                  {file.filename}
+                </a>
+                {seen.test(file.content_type) && (
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    aria-pressed={place === opened}
+                    aria-label={texts.file.showName(file.filename)}
+                    onClick={() => setOpened(place === opened ? undefined : place)}
+                  >
+                    {texts.file.show}
+                  </Button>
+                )}
+              </span>
             </td>
             <td className="meta">{file.content_type}</td>
             <td className="number">{t().bytes(file.size)}</td>
@@ -67,6 +92,22 @@ export function Files({ execution }: { execution: Execution }) {
         ))}
       </tbody>
     </table>
+    {file && (
+      <figure className="shown-file" aria-label={file.filename}>
+        <Suspense fallback={<Waiting />}>
+          <Preview
+            key={file.filename}
+            file={{
+              name: file.filename,
+              type: file.content_type,
+              size: file.size,
+              address: contentAddress(file.url),
+            }}
+          />
+        </Suspense>
+      </figure>
+    )}
+    </>
   );
 }
 

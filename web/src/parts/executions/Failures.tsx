@@ -1,28 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { failuresQuestion, type FailureGroup } from "../../api/executions.ts";
+import { failuresQuestion } from "../../api/executions.ts";
 import { useWorkflowNames } from "../../api/names.ts";
 import { executionsTexts } from "../../messages/executions.ts";
 import { formatExact, formatNumber } from "../../messages/format.ts";
 import { shortId } from "../Copy.tsx";
-import { print, type Query, type Term } from "../filter.ts";
+import { filterOf, type Query, type Term } from "../filter.ts";
 import { Empty, Failure } from "../Notice.tsx";
 import { When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
-
-const own: readonly (string | undefined)[] = ["state", "workflow", "error", "failure"];
-
-/** The filter of the executions in a group, among those that are grouped. */
-export function filterOf(group: FailureGroup, workflow: string, terms: readonly Term[]): string {
-  return print([
-    { key: "state", value: "error" },
-    { key: "workflow", value: workflow },
-    { key: "error", value: group.code },
-    { key: "failure", value: group.failure },
-    ...terms.filter((term) => !own.includes(term.key)),
-  ]);
-}
 
 /** What failed, by cause: which workflow and task, with which error, how often, and an example of each. */
 export function Failures({

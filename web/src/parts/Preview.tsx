@@ -1,0 +1,72 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { textQuestion } from "../api/files.ts";
+import { filesTexts } from "../messages/files.ts";
+import { JsonTree } from "./JsonTree.tsx";
+import { Failure } from "./Notice.tsx";
+import { Waiting } from "./Waiting.tsx";
+import "../styles/files.css";
+
+/** How much of a text is shown. */
+const mostBytes = 1 << 20;
+
+export interface Previewed {
+  name: string;
+  /** Its media type. */
+  type: string;
+  size: number;
+  /** Where the browser finds its content, at this server. */
+  address: string;
+}
+
+const plainType = (type: string) => type.toLowerCase().split(";")[0] ?? "";
+const isImage = (type: string) => /^image\/(png|jpeg|gif|webp|avif|svg\+xml)$/.test(plainType(type));
+const isText = (type: string) => /^(text\/.+|application\/(json|yaml|xml|.+\+json))$/.test(plainType(type));
+
+/** Whether there is a preview of files of a media type. */
+export const hasPreview = (type: string): boolean => isImage(type) || isText(type);
+
+/** A file, if it is an image or text. Nothing in it runs. */
+export function Preview({ file }: { file: Previewed }) {
+  const [broken, setBroken] = useState(false);
+  if (broken) {
+    return <p className="meta">{filesTexts().broken}</p>;
+  }
+  if (isImage(file.type)) {
+    return <img src={file.address} alt={file.name} onError={() => setBroken(true)} />;
+  }
+  return isText(file.type) ? <Text file={file} /> : <p className="meta">{filesTexts().noPreview}</p>;
+}
+
+function Text({ file: { name, type, size, address } }: { file: Previewed }) {
+  const texts = filesTexts();
+  const asked = useQuery(textQuestion(address, size, mostBytes));
+  if (asked.error) {
+    return <Failure error={asked.error} retry={() => void asked.refetch()} />;
+  }
+  if (asked.data === undefined) {
+    return <Waiting />;
+  }
+  const json = plainType(type).endsWith("json") && size <= mostBytes ? parse(asked.data) : undefined;
+  if (json !== undefined) {
+    return <JsonTree value={json} name={name} />;
+  }
+  return (
+    <>
+      {/* Long text scrolls in its box, which the keyboard reaches. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre className="file-text" role="region" aria-label={texts.text(name)} tabIndex={0}>
+        {asked.data}
+      </pre>
+      {size > mostBytes && <p className="meta">{texts.cut}</p>}
+    </>
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
