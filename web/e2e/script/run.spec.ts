@@ -63,6 +63,15 @@ test("a person runs a workflow from its form, and downloads the result", async (
   const bytes = await readFile(await (await download).path());
   expect(createHash("sha256").update(bytes).digest("hex")).toBe(result?.sha256);
   expect(bytes.toString()).toContain("Hello, Ada!");
+
+  // Another start can begin with that input.
+  await page.goto(`/workflows/${workflow.name}?tab=run`);
+  await expect(name).toHaveValue("");
+  await page.getByText("Use an earlier input").press("Enter");
+  await expect(page.getByRole("list", { name: "Use an earlier input" })).toContainText("finished");
+  await inspect("run-earlier");
+  await hand.press('{"name":"Ada"}');
+  await expect(name).toHaveValue("Ada");
 });
 
 test("a form has a field for what a schema can say", async ({ page, admin, enter, hand, inspect }) => {

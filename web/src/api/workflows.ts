@@ -153,3 +153,15 @@ export const namesQuestion = (text: string) => {
     client.GET("/workflows", { params: { query: { limit: 50, ...(q !== "" && { q }) } }, signal }),
   );
 };
+
+/** How many executions the form offers the inputs of. */
+const earlier = 10;
+
+/** The newest executions of a workflow, with their inputs. */
+export const earlierQuestion = (workflowId: string) =>
+  question(["executions", "earlier", workflowId], (signal) =>
+    client.GET("/executions", {
+      params: { query: { workflow_id: [workflowId], include: "input", fields: "summary", limit: earlier } as never },
+      signal,
+    }),
+  );

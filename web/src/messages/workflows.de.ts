@@ -88,6 +88,7 @@ export const form = {
     badAmount: "Das ist keine ganze Zahl ab 1.",
     badTime: "Wähle einen Tag und eine Uhrzeit.",
   },
+  earlier: { title: "Eine frühere Eingabe verwenden", none: "Er wurde noch nie gestartet." },
   value: "Wert",
   input: "Eingabe",
   name: "Name",

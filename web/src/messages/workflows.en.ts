@@ -86,6 +86,7 @@ export const form = {
     badAmount: "This is no whole number from 1.",
     badTime: "Choose a day and a time.",
   },
+  earlier: { title: "Use an earlier input", none: "It has not been started yet." },
   value: "Value",
   input: "Input",
   name: "Name",

@@ -1,11 +1,14 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { useMay } from "../../api/me.ts";
 import { Problem, type FieldProblem } from "../../api/problem.ts";
 import { start, type WorkflowDetail } from "../../api/workflows.ts";
 import { formTexts } from "../../messages/workflows.ts";
 import { Action } from "../Action.tsx";
+import { later } from "../later.tsx";
+import { Waiting } from "../Waiting.tsx";
 import { draftOf, type Draft } from "../form/draft.ts";
 import { read, type Wrong } from "../form/read.ts";
 import { SchemaField } from "../form/SchemaForm.tsx";
@@ -15,6 +18,8 @@ import { Whole } from "../form/Whole.tsx";
 import { Failure } from "../Notice.tsx";
 import { MoreFields, readMore, usual, type MoreWrong } from "./More.tsx";
 import { entered, keep, type Entered } from "./entered.ts";
+
+const Earlier = later(() => import("./Earlier.tsx"));
 
 /** The form that starts a workflow. What is typed stays until the execution has started. */
 export function Run({ workflow }: { workflow: WorkflowDetail }) {
@@ -27,6 +32,8 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
   const [wrongMore, setWrongMore] = useState<MoreWrong>({});
   const [fixed, setFixed] = useState(false); // something was typed since it was sent
   const [notForm, setNotForm] = useState(false);
+  const [choosing, setChoosing] = useState(false); // an input of before
+  const may = useMay();
   const element = useRef<HTMLFormElement>(null);
   const send = useMutation({
     mutationFn: (input: Record<string, unknown>) => {
@@ -83,6 +90,13 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
     }
     change({ ...typed, draft, json: undefined });
   };
+  const fill = (input: unknown) => {
+    const draft = draftOf(form, input);
+    const fits = same(read(form, draft).value ?? {}, input);
+    change({ ...typed, draft: fits ? draft : typed.draft, json: fits ? undefined : JSON.stringify(input, null, 2) });
+    setWrong([]);
+    setChoosing(false);
+  };
   const fields = { field: form, draft: typed.draft, at: "", required: true, wrongAt };
   const set = (draft: Draft) => change({ ...typed, draft });
   const json = { ...typed.draft, text: typed.json ?? "", inside: [], entries: [] };
@@ -96,6 +110,12 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
         submit();
       }}
     >
+      {(may("executions:read") || may("executions:read-own")) && (
+        <details open={choosing} onToggle={(event) => setChoosing(event.currentTarget.open)}>
+          <summary>{texts.earlier.title}</summary>
+          <Suspense fallback={<Waiting />}>{choosing && <Earlier workflow={workflow} use={fill} />}</Suspense>
+        </details>
+      )}
       {asJson ? (
         <SchemaField
           {...fields}
