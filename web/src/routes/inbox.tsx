@@ -90,6 +90,9 @@ export default function Inbox() {
     dropTask(task.id);
   };
   const onward = (task: Task) => {
+    if (!location.pathname.endsWith(task.id)) {
+      return; // the person has gone to another one since
+    }
     const following = after(rows, task.id, free);
     if (following) {
       open(following.id, true);

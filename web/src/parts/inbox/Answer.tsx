@@ -61,7 +61,11 @@ export function Answer({
       }
       return answerTask(task.id, body, sent.current.once);
     },
-    onSuccess: (now, { outcome }) => answered(now, outcome),
+    // Also where the stream was faster, and has put what was answered in the place of the form.
+    onSuccess: (now, { outcome }) => {
+      answered(now, outcome);
+      onward(now);
+    },
     onError: (error) => {
       hold(false);
       if (error instanceof Problem && (error.status === 409 || error.status === 403)) {
@@ -88,7 +92,7 @@ export function Answer({
       ...(entered.files.length > 0 && { files: entered.files.map((file) => file.uri) }),
     };
     hold(true);
-    send.mutate({ body, outcome }, { onSuccess: onward });
+    send.mutate({ body, outcome });
   };
   const outcomes = task.outcomes ?? [];
   const buttons = useRef<(HTMLButtonElement | null)[]>([]);
