@@ -86,7 +86,8 @@ test("the picture of the architecture names what there is", async () => {
 async function said(page: Page): Promise<string[]> {
   const text = await page.locator("body").ariaSnapshot();
   const lines = text
-    .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, "ID")
+    .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{8}\b/g, "ID")
+    .replace(/: "ID"$/gm, ": ID") // one that could be read as a number was in quotes
     .replace(/\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? /g, "")
     .replace(/\d[\d,.:TZ-]*/g, "0")
     .replace(/\b0 (ms|s|min|h)\b( 0 (s|min)\b)?/g, "0 s")
