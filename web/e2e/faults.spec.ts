@@ -402,7 +402,14 @@ test("a session that ends while a form is sent leaves the form as it is", async 
   expect(watch.take().filter((line) => !line.startsWith("401 for "))).toEqual([]);
 });
 
-test("after another sign-in, changes come as they happen again", async ({ page, context, admin, faults, signIn, watch }) => {
+test("after another sign-in, changes come as they happen again", async ({
+  page,
+  context,
+  admin,
+  faults,
+  signIn,
+  watch,
+}) => {
   const workflow = await apply(admin, waits);
   const batch = await runBatch(admin, workflow, numbered(2), { wait: "0s" });
   const { data: waiting } = await admin.call<{ data: { id: string }[] }>("GET", `/executions?batch_id=${batch.id}`);

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, type InfiniteData } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
 import type { Execution } from "./executions.ts";
@@ -186,9 +186,12 @@ export const logQuestion = (id: string, filter: LogFilter) =>
 const mostParts = 50;
 
 /** Puts the parts of a log together if there are many, and keeps so many of its last lines. */
-export function joinLog(id: string, filter: LogFilter, most: number): void {
-  const { queryKey } = logQuestion(id, filter);
-  const known = queries.getQueryData(queryKey);
+export function joinLog(
+  id: string,
+  filter: LogFilter,
+  known: Pick<InfiniteData<LogPart>, "pages"> | undefined,
+  most: number,
+): void {
   const last = known?.pages.at(-1);
   if (!known || !last || known.pages.length <= mostParts) {
     return;
@@ -199,7 +202,7 @@ export function joinLog(id: string, filter: LogFilter, most: number): void {
   if (all.length > most || known.pages.some((part) => part.cut === true)) {
     joined.cut = true;
   }
-  queries.setQueryData(queryKey, { pages: [joined], pageParams: [(lines[0]?.line ?? 1) - 1] });
+  queries.setQueryData(logQuestion(id, filter).queryKey, { pages: [joined], pageParams: [(lines[0]?.line ?? 1) - 1] });
 }
 
 /** How many related executions a page names. */

@@ -96,8 +96,8 @@ function tasksAt({ path, from, tree, text }: Cursor): Offer[] {
   const taken = tasksOf(find(tree, text, path.slice(0, -1))?.value, text);
   const column = from - text.lastIndexOf("\n", from - 1) - 1;
   return Object.entries(taskSnippets).map(([name, snippet]) => {
-    const written = taskFrom(snippet, column, taken);
-    return { name, kind: "text", written, parts: partsOf(written, snippet) };
+    const task = taskFrom(snippet, column, taken);
+    return { name, kind: "text", written: task, parts: partsOf(task, snippet) };
   });
 }
 
@@ -183,9 +183,7 @@ export function aboutAt(
   const fields = fieldsAt(tree, text, path);
   const offers = keysOf(root, schemasAt(root, path.slice(0, -1), fields));
   const about = offers.find((offer) => offer.name === path.at(-1))?.about;
-  return about === undefined
-    ? undefined
-    : { from: key.from, to: key.to, text: about, page: pageAbout(path, fields) };
+  return about === undefined ? undefined : { from: key.from, to: key.to, text: about, page: pageAbout(path, fields) };
 }
 
 /** The source of completions for the editor. */

@@ -39,27 +39,25 @@ const isIn = ({ from, to }: Part, position: number) => from <= position && posit
 /** Goes to the next part, or to the one before. After the last one, Tab indents again. */
 const go =
   (step: 1 | -1): Command =>
-  ({ state, dispatch }) => {
-    const parts = state.field(field);
-    const next = parts[parts.findIndex((part) => isIn(part, state.selection.main.head)) + step];
+  (view) => {
+    const parts = view.state.field(field);
+    const next = parts[parts.findIndex((part) => isIn(part, view.state.selection.main.head)) + step];
     if (next === undefined) {
       return false;
     }
     const last = next === parts.at(-1);
-    dispatch(
-      state.update({
-        selection: { anchor: next.from, head: next.to },
-        ...(last && { effects: setParts.of([]) }),
-        scrollIntoView: true,
-      }),
-    );
+    view.dispatch({
+      selection: { anchor: next.from, head: next.to },
+      ...(last && { effects: setParts.of([]) }),
+      scrollIntoView: true,
+    });
     return true;
   };
 
 /** Escape leaves the parts, and does what it always does. */
-const leave: Command = ({ state, dispatch }) => {
-  if (state.field(field).length > 0) {
-    dispatch(state.update({ effects: setParts.of([]) }));
+const leave: Command = (view) => {
+  if (view.state.field(field).length > 0) {
+    view.dispatch({ effects: setParts.of([]) });
   }
   return false;
 };

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { allPages, pageAbout } from "./reference.ts";
 import type { Path } from "./path.ts";
 
-const about = (path: Path, fields: Record<string, string> = {}) => pageAbout(path, () => new Map(Object.entries(fields)));
+const about = (path: Path, fields: Record<string, string> = {}) =>
+  pageAbout(path, () => new Map(Object.entries(fields)));
 
 test("a place leads to the page about its innermost key", () => {
   expect(about(["document"])).toBe("document");
@@ -35,6 +36,8 @@ test("what is called, and what is run, have pages of their own", () => {
 });
 
 test("all pages are in the documentation", () => {
-  const known = Object.keys(import.meta.glob("../../../docs/language/*.md")).map((file) => file.replace(/^.*\/|\.md$/g, ""));
+  const known = Object.keys(import.meta.glob("../../../docs/language/*.md")).map((file) =>
+    file.replace(/^.*\/|\.md$/g, ""),
+  );
   expect(known).toEqual(expect.arrayContaining([...allPages]));
 });

@@ -7,12 +7,13 @@ import { DefinitionGraph } from "../workflow/Graph.tsx";
 export default function Beside({
   graph,
   covered,
-  selected,
+  at,
   select,
 }: {
   graph: Graph;
   covered: ReadonlyMap<string, CoveredTask> | undefined;
-  selected: string | undefined;
+  /** The place of the cursor in the definition, as a pointer. */
+  at: string;
   select: (id: string) => void;
 }) {
   const [view, setView] = useState<"picture" | "outline">();
@@ -23,8 +24,19 @@ export default function Beside({
       covered={covered}
       view={view}
       change={setView}
-      selected={selected}
+      selected={nodeAt(graph.nodes, at)}
       select={select}
     />
   );
+}
+
+/** The innermost task that a pointer into the definition belongs to. */
+function nodeAt(nodes: Graph["nodes"], pointer: string): string | undefined {
+  let found: string | undefined;
+  for (const { id } of nodes) {
+    if ((pointer === id || pointer.startsWith(`${id}/`)) && id.length > (found?.length ?? 0)) {
+      found = id;
+    }
+  }
+  return found;
 }

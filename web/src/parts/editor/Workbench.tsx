@@ -8,7 +8,6 @@ import type { CoveredTask } from "../../api/tests.ts";
 import { useMay, useMe } from "../../api/me.ts";
 import type { Code } from "../../editor/code.ts";
 import type { Named } from "../../editor/path.ts";
-import type { Graph } from "../../graph/model.ts";
 import { definitionTexts } from "../../messages/definition.ts";
 import { t } from "../../messages/index.ts";
 import { Dialog } from "../Dialog.tsx";
@@ -198,7 +197,6 @@ export default function Workbench({
   }, []);
 
   const read = useCallback(async (file: File) => code.current?.replace(await file.text()), []);
-  const node = checked?.graph && nodeAt(checked.graph.nodes, at);
   return (
     <div className="workbench">
       <Bar
@@ -302,7 +300,7 @@ export default function Workbench({
                   <Beside
                     graph={checked.graph}
                     covered={covered?.text === text ? covered.tasks : undefined}
-                    selected={node}
+                    at={at}
                     select={(id) => code.current?.goToPointer(id)}
                   />
                 </Suspense>
@@ -345,15 +343,4 @@ export default function Workbench({
 function pageOf({ pathname, search }: { pathname: string; search: unknown }): string {
   const { env, mode } = search as { env?: string; mode?: string };
   return JSON.stringify([pathname, env, mode]);
-}
-
-/** The innermost task that a pointer into the definition belongs to. */
-function nodeAt(nodes: Graph["nodes"], pointer: string): string | undefined {
-  let found: string | undefined;
-  for (const { id } of nodes) {
-    if ((pointer === id || pointer.startsWith(`${id}/`)) && id.length > (found?.length ?? 0)) {
-      found = id;
-    }
-  }
-  return found;
 }

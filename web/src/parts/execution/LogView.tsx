@@ -26,7 +26,7 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
   const [times, setTimes] = useState(true);
   const log = useInfiniteQuery(logQuestion(execution.id, filter));
   const { data, hasNextPage, isFetching, isError, fetchNextPage } = log;
-  useEffect(() => joinLog(execution.id, filter, most), [execution.id, filter, data]);
+  useEffect(() => joinLog(execution.id, filter, data, most), [execution.id, filter, data]);
   useEffect(() => {
     // The next question waits at the server until there is a line.
     if (following && hasNextPage && !isFetching && !isError) {
@@ -132,8 +132,6 @@ function Lines({
     }
   }, [following, lines.length, virtual]);
   return (
-    // What scrolls has the focus, so that keys move it.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div
       ref={box}
       className="log"
@@ -141,6 +139,8 @@ function Lines({
       role="log"
       aria-live="off"
       aria-label={executionTexts().log.name}
+      // What scrolls has the focus, so that keys move it.
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
     >
       <div style={{ height: virtual.getTotalSize(), position: "relative" }}>

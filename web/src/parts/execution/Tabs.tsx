@@ -47,66 +47,70 @@ export function Files({ execution }: { execution: Execution }) {
   const texts = executionTexts();
   const files = execution.results ?? [];
   const [opened, setOpened] = useState<number>();
-  const file = opened === undefined ? undefined : files[opened];
+  const shown = opened === undefined ? undefined : files[opened];
   if (files.length === 0) {
     return <Empty text={texts.noFiles} />;
   }
   return (
     <>
-    <table className="list" aria-label={texts.tabs.files}>
-      <thead>
-        <tr>
-          <th scope="col">{texts.file.name}</th>
-          <th scope="col">{texts.file.type}</th>
-          <th scope="col">{texts.file.size}</th>
-          <th scope="col">{texts.file.expires}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {files.map((file, place) => (
-          <tr key={file.url}>
-            <td>
-              <span className="row">
-                <a href={contentAddress(file.url)} download={file.filename} title={texts.file.download(file.filename)}>
-                  {file.filename}
-                </a>
-                {seen.test(file.content_type) && (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-pressed={place === opened}
-                    aria-label={texts.file.showName(file.filename)}
-                    onClick={() => setOpened(place === opened ? undefined : place)}
-                  >
-                    {texts.file.show}
-                  </Button>
-                )}
-              </span>
-            </td>
-            <td className="meta">{file.content_type}</td>
-            <td className="number">{t().bytes(file.size)}</td>
-            <td>
-              <When at={file.expires_at} />
-            </td>
+      <table className="list" aria-label={texts.tabs.files}>
+        <thead>
+          <tr>
+            <th scope="col">{texts.file.name}</th>
+            <th scope="col">{texts.file.type}</th>
+            <th scope="col">{texts.file.size}</th>
+            <th scope="col">{texts.file.expires}</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
-    {file && (
-      <figure className="shown-file" aria-label={file.filename}>
-        <Suspense fallback={<Waiting />}>
-          <Preview
-            key={file.filename}
-            file={{
-              name: file.filename,
-              type: file.content_type,
-              size: file.size,
-              address: contentAddress(file.url),
-            }}
-          />
-        </Suspense>
-      </figure>
-    )}
+        </thead>
+        <tbody>
+          {files.map((file, place) => (
+            <tr key={file.url}>
+              <td>
+                <span className="row">
+                  <a
+                    href={contentAddress(file.url)}
+                    download={file.filename}
+                    title={texts.file.download(file.filename)}
+                  >
+                    {file.filename}
+                  </a>
+                  {seen.test(file.content_type) && (
+                    <Button
+                      size="compact-xs"
+                      variant="default"
+                      aria-pressed={place === opened}
+                      aria-label={texts.file.showName(file.filename)}
+                      onClick={() => setOpened(place === opened ? undefined : place)}
+                    >
+                      {texts.file.show}
+                    </Button>
+                  )}
+                </span>
+              </td>
+              <td className="meta">{file.content_type}</td>
+              <td className="number">{t().bytes(file.size)}</td>
+              <td>
+                <When at={file.expires_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shown && (
+        <figure className="shown-file" aria-label={shown.filename}>
+          <Suspense fallback={<Waiting />}>
+            <Preview
+              key={shown.filename}
+              file={{
+                name: shown.filename,
+                type: shown.content_type,
+                size: shown.size,
+                address: contentAddress(shown.url),
+              }}
+            />
+          </Suspense>
+        </figure>
+      )}
     </>
   );
 }

@@ -7,9 +7,11 @@ test("what terminals understand is taken out, and text stays", () => {
   expect(plainLine("50 %\r100 %\u0007")).toBe("50 %100 %");
 });
 
+/** The parts of a line, each with its look. */
+const look = (line: string) =>
+  spansOf(line).map(({ text, colour, bold }) => [text, colour, bold].filter((each) => each !== undefined));
+
 test("colours and weight of terminals are kept", () => {
-  const look = (text: string) =>
-    spansOf(text).map(({ text: part, colour, bold }) => [part, colour, bold].filter((each) => each !== undefined));
   expect(look("plain")).toEqual([["plain"]]);
   expect(look("")).toEqual([]);
   expect(look("a\u001b[1;31mred\u001b[0m b")).toEqual([["a"], ["red", "red", true], [" b"]]);

@@ -1,7 +1,8 @@
 // What programs write for terminals: colours and weight are shown, all else of it is taken out.
 
-// oxlint-disable-next-line no-control-regex
-const controls = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b-\u001f\u007f]/g;
+const controls =
+  // oxlint-disable-next-line no-control-regex
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 // oxlint-disable-next-line no-control-regex
 const style = /\u001b\[([0-9;]*)m/g;
