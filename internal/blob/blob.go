@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -267,6 +268,15 @@ func (r *reader) Read(p []byte) (int, error) {
 		r.err = err
 	}
 	return n, err
+}
+
+// WriteTo writes a content that is in memory in one piece. io.Copy calls it.
+func (r *reader) WriteTo(to io.Writer) (int64, error) {
+	content, ok := r.r.(*bytes.Reader)
+	if r.err = r.ctx.Err(); r.err != nil || !ok || int64(content.Len()) > r.left {
+		return io.Copy(to, struct{ io.Reader }{r})
+	}
+	return content.WriteTo(to)
 }
 
 // Open reads length bytes of a content from offset; length -1: to the end. A range beyond

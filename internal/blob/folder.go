@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"gocloud.dev/blob/fileblob"
@@ -30,7 +31,7 @@ func OpenFolder(c Config) (*Store, error) {
 	for i := range 256 { // a page of a folder costs a walk: keep the walks small
 		prefixes = append(prefixes, string([]byte{digits[i>>4], digits[i&15], '/'}))
 	}
-	s, err := New(bucket, folder{content}, prefixes, c)
+	s, err := New(bucket, &folder{root: content, sync: syncFolder}, prefixes, c)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +41,13 @@ func OpenFolder(c Config) (*Store, error) {
 
 // folder puts contents into a folder on the same disk as incoming: by a rename, which a
 // bucket does not offer, and with the folders made durable, which it does not promise.
-type folder struct{ root string }
+type folder struct {
+	root    string
+	sync    func(folder string) error // syncFolder
+	shelves sync.Map                  // the folders in root that are known to survive a power cut
+}
 
-func (f folder) Put(_ context.Context, path, key string, size int64) error {
+func (f *folder) Put(_ context.Context, path, key string, size int64) error {
 	to := filepath.Join(f.root, filepath.FromSlash(key))
 	shelf := filepath.Dir(to)
 	info, err := os.Stat(to)
@@ -50,7 +55,10 @@ func (f folder) Put(_ context.Context, path, key string, size int64) error {
 		return Unavailable(err)
 	}
 	if err != nil || info.Size() != size { // a cut-off file, from a damaged disk, is replaced
-		if err := os.Mkdir(shelf, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		switch err := os.Mkdir(shelf, 0o700); {
+		case err == nil:
+			f.shelves.Delete(shelf)
+		case !errors.Is(err, fs.ErrExist):
 			return Unavailable(err)
 		}
 		if err := os.Rename(path, to); err != nil {
@@ -59,7 +67,17 @@ func (f folder) Put(_ context.Context, path, key string, size int64) error {
 	}
 	// Also for content that was there: another Put may have renamed it a moment ago and not
 	// have come to this line yet.
-	return errors.Join(syncFolder(shelf), syncFolder(f.root))
+	if err := f.sync(shelf); err != nil {
+		return err
+	}
+	if _, known := f.shelves.Load(shelf); known {
+		return nil
+	}
+	if err := f.sync(f.root); err != nil {
+		return err
+	}
+	f.shelves.Store(shelf, true)
+	return nil
 }
 
 func syncFolder(path string) error {
@@ -74,12 +92,12 @@ func syncFolder(path string) error {
 }
 
 // String names the folder in messages.
-func (f folder) String() string { return "folder " + filepath.Dir(f.root) }
+func (f *folder) String() string { return "folder " + filepath.Dir(f.root) }
 
 // Sweep has nothing to do: what is unfinished never leaves incoming.
-func (folder) Sweep(context.Context, time.Time) error { return nil }
+func (*folder) Sweep(context.Context, time.Time) error { return nil }
 
-func (f folder) Check(context.Context) error {
+func (f *folder) Check(context.Context) error {
 	probe, err := os.CreateTemp(f.root, "check-*")
 	if err != nil {
 		return Unavailable(err)
@@ -90,9 +108,9 @@ func (f folder) Check(context.Context) error {
 	return nil
 }
 
-func (folder) Address(context.Context, string, Download) (string, error) { return "", ErrNoAddress }
+func (*folder) Address(context.Context, string, Download) (string, error) { return "", ErrNoAddress }
 
-func (f folder) Owner(context.Context) (string, error) {
+func (f *folder) Owner(context.Context) (string, error) {
 	data, err := os.ReadFile(filepath.Join(f.root, OwnerKey))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -103,7 +121,7 @@ func (f folder) Owner(context.Context) (string, error) {
 	return string(data[:min(len(data), MaxOwnerBytes)]), nil
 }
 
-func (f folder) Own(_ context.Context, name string) error {
+func (f *folder) Own(_ context.Context, name string) error {
 	file, err := os.OpenFile(filepath.Join(f.root, OwnerKey), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return Unavailable(err)
@@ -112,11 +130,11 @@ func (f folder) Own(_ context.Context, name string) error {
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return Unavailable(err)
 	}
-	return syncFolder(f.root)
+	return f.sync(f.root)
 }
 
 // Fault: a file that is not there is a missing content, everything else an outage.
-func (folder) Fault(err error) error {
+func (*folder) Fault(err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return fmt.Errorf("%w: %v", ErrNotFound, err)
 	}
@@ -124,4 +142,4 @@ func (folder) Fault(err error) error {
 }
 
 // BeyondEnd: a file may be read from anywhere.
-func (folder) BeyondEnd(error) bool { return false }
+func (*folder) BeyondEnd(error) bool { return false }

@@ -14,7 +14,7 @@ import (
 // safe for concurrent use.
 type Blobs interface {
 	// Put makes data durable and reserves it (store.Tx.ReserveBlob), so that it stays for an hour
-	// without a reference. It returns the SHA-256 of data. Errors: store.ErrUnavailable.
+	// without a reference. It does not keep data. It returns the SHA-256 of data. Errors: store.ErrUnavailable.
 	Put(ctx context.Context, data []byte) (digest []byte, err error)
 	// Get reads what Put has stored. Errors: store.ErrNotFound, store.ErrUnavailable, ErrCorrupt.
 	Get(ctx context.Context, digest []byte) ([]byte, error)

@@ -86,12 +86,14 @@ func addTasks(sizes map[int64]int64, tasks []byte) error {
 	return nil
 }
 
-// decode calls f with each line of a segment whose first line has that number, until f returns false.
+// decode calls f with each line of a segment whose first line has that number, until f returns false. The lines share
+// one copy of the data.
 func decode(data []byte, first int64, f func(l *Line) bool) error {
 	if len(data) == 0 || data[0] != format {
 		return errDamaged
 	}
 	data = data[1:]
+	text := string(data)
 	l := Line{Number: first}
 	for ; len(data) > 0; l.Number++ {
 		at, n := binary.Varint(data)
@@ -111,7 +113,8 @@ func decode(data []byte, first int64, f func(l *Line) bool) error {
 		}
 		l.AtMs += at
 		l.Seq, l.Level, l.Stream = int64(seq), chargehand.LogLevel(kind>>4), chargehand.LogStream(kind&0xf)
-		l.Text = string(data[n : n+int(size)])
+		from := len(text) - len(data) + n
+		l.Text = text[from : from+int(size)]
 		data = data[n+int(size):]
 		if !f(&l) {
 			return nil
@@ -129,5 +132,10 @@ func cutLine(text string) int {
 	return at
 }
 
-// clean makes a text valid UTF-8.
-func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// clean makes a text valid UTF-8. Most text is, which ValidString finds several bytes at a time.
+func clean(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

@@ -52,13 +52,18 @@ type chunk struct {
 	kind   chunkKind
 	at     time.Time
 	stream chargehand.LogStream // chunkOutput
-	level  chargehand.LogLevel  // chunkLine
-	data   []byte
-	text   string // chunkPlain
-	lost   int64  // chunkGap
+	level  chargehand.LogLevel  // chunkLine and chunkPlain
+	output *strings.Builder     // chunkOutput: what was written to the stream
+	text   string               // chunkLine and chunkPlain
+	lost   int64                // chunkGap
 }
 
-func (c *chunk) size() int64 { return int64(len(c.data) + len(c.text)) }
+func (c *chunk) size() int64 {
+	if c.output != nil {
+		return int64(c.output.Len())
+	}
+	return int64(len(c.text))
+}
 
 type chunkKind uint8
 
@@ -123,7 +128,7 @@ func (t *Task) Output(stream chargehand.LogStream, piece []byte) {
 	}
 	for len(piece) > 0 {
 		n := min(len(piece), chunkBytes)
-		t.writer.push(chunk{task: t, kind: chunkOutput, stream: stream, data: piece[:n]})
+		t.writer.push(chunk{task: t, kind: chunkOutput, stream: stream}, piece[:n])
 		piece = piece[n:]
 	}
 }
@@ -131,7 +136,8 @@ func (t *Task) Output(stream chargehand.LogStream, piece []byte) {
 // Line implements activity.Log.
 func (t *Task) Line(level chargehand.LogLevel, text string) {
 	if t != nil {
-		t.writer.push(chunk{task: t, kind: chunkLine, level: level, data: []byte(text[:min(len(text), segmentBytes)])})
+		text = strings.Clone(text[:min(len(text), segmentBytes)]) // it may be a part of something larger
+		t.writer.push(chunk{task: t, kind: chunkLine, level: level, text: text}, nil)
 	}
 }
 
@@ -142,9 +148,9 @@ func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withd
 		return
 	}
 	if level, text := ending(c, took, f, withdrawn); text != "" {
-		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, text: text})
+		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, text: text}, nil)
 	}
-	t.writer.push(chunk{task: t, kind: chunkEnd})
+	t.writer.push(chunk{task: t, kind: chunkEnd}, nil)
 }
 
 // isProcess reports whether an activity shows what it does by what it writes.

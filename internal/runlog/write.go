@@ -34,6 +34,7 @@ func (w *Writer) write(parts []part, stopping bool) {
 		case s == nil:
 		case len(s.data) > inlineBytes:
 			w.stored(s, w.storeLong(s))
+			w.reuse(s)
 		default:
 			short = append(short, s)
 		}
@@ -54,7 +55,7 @@ func (w *Writer) segment(l *pendingLog, chunks []chunk, stopping bool) *segment 
 		w.readEnd(l)
 	}
 	s := &segment{writer: w, log: l, room: w.Limits.Bytes - max(0, l.stored)}
-	s.data = make([]byte, 0, size+lineCost*(len(chunks)+1))
+	s.data = w.buffer(size + lineCost*(len(chunks)+1))
 	s.sizes = make([]taskBytes, 0, min(len(chunks), 16))
 	if l.lost > 0 {
 		s.say(0, time.Now(), chargehand.LogWarning, dropped(l.lost, "could not be stored"))
@@ -74,6 +75,26 @@ func (w *Writer) segment(l *pendingLog, chunks []chunk, stopping bool) *segment 
 		Data: store.Payload{Inline: s.data, Size: int64(len(s.data))},
 	}
 	return s
+}
+
+// buffer is an empty buffer with about that room. One for a long segment is used again (reuse).
+func (w *Writer) buffer(size int) []byte {
+	if size <= inlineBytes {
+		return make([]byte, 0, size)
+	}
+	if kept, ok := w.buffers.Get().(*[]byte); ok {
+		return *kept
+	}
+	return make([]byte, 0, max(size, segmentBytes)*5/4) // short lines take a few bytes more than they have
+}
+
+// reuse keeps the buffer of a long segment that nothing refers to any more.
+func (w *Writer) reuse(s *segment) {
+	if cap(s.data) <= keptBytes {
+		kept := s.data[:0]
+		w.buffers.Put(&kept)
+	}
+	s.data = nil
 }
 
 // readEnd reads how much a log has.
@@ -99,11 +120,11 @@ func (s *segment) take(c *chunk) {
 	switch c.kind {
 	case chunkOutput:
 		if u := s.unfinished(t, c.stream, c.at); u != nil {
-			s.text(t, c.stream, u, c.at, u.stream.Next(string(c.data)))
+			s.text(t, c.stream, u, c.at, u.stream.Next(c.output.String()))
 		}
 	case chunkLine:
 		if s.secrets(t, c.at) {
-			s.long(Line{AtMs: c.at.UnixMilli(), Seq: t.seq, Level: c.level, Stream: chargehand.LogLines, Text: t.hides.Text(string(c.data))})
+			s.long(Line{AtMs: c.at.UnixMilli(), Seq: t.seq, Level: c.level, Stream: chargehand.LogLines, Text: t.hides.Text(c.text)})
 		}
 	case chunkPlain:
 		s.say(t.seq, c.at, c.level, c.text)

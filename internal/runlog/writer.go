@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ const (
 	partsBytes  = 256 << 10
 	// inlineBytes is the length of the longest segment in a row.
 	inlineBytes = 16 << 10
+	// keptBytes is the length of the largest buffer of a segment that is used again.
+	keptBytes = 2 * segmentBytes
 	// writers is how many logs are written at once.
 	writers = 4
 	// chunkBytes is how much of what comes at once is kept in one piece, chunkTime what counts as at once.
@@ -81,6 +84,8 @@ type Writer struct {
 	Config
 	ctx    context.Context // ends when Stop has waited long enough
 	cancel context.CancelFunc
+
+	buffers sync.Pool // of *[]byte, for long segments
 
 	mu       sync.Mutex
 	logs     map[int64]*pendingLog // by number of the execution
@@ -142,12 +147,12 @@ func (w *Writer) Stats() Stats {
 	return Stats{len(w.logs), w.pending, w.dropped}
 }
 
-// push adds a chunk to the log of its task. It never waits.
-func (w *Writer) push(c chunk) {
+// push adds a chunk to the log of its task, with what was written to a stream, which it copies. It never waits.
+func (w *Writer) push(c chunk, output []byte) {
 	c.at = time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t, size := c.task, c.size()
+	t, size := c.task, c.size()+int64(len(output))
 	l := w.logs[t.execution]
 	switch {
 	case t.ended || c.kind == chunkEnd && !t.wrote:
@@ -170,7 +175,7 @@ func (w *Writer) push(c chunk) {
 		w.dropped += size
 		l.lose(t, size, c.at)
 	} else {
-		w.pending += l.add(c)
+		w.pending += l.add(c, output)
 	}
 	w.schedule(l, c.at)
 }
@@ -185,16 +190,18 @@ func (w *Writer) fits(l *pendingLog, size int64) bool {
 }
 
 // add appends a chunk, or joins it with the last one, and returns by how many bytes more wait.
-func (l *pendingLog) add(c chunk) int64 {
-	size := c.size()
+func (l *pendingLog) add(c chunk, output []byte) int64 {
+	size := c.size() + int64(len(output))
 	if last := l.last(); last != nil && last.kind == chunkOutput && c.kind == chunkOutput && last.task == c.task && last.stream == c.stream &&
-		len(last.data)+len(c.data) <= chunkBytes && c.at.Sub(last.at) < chunkTime {
-		last.data = append(last.data, c.data...)
+		last.output.Len()+len(output) <= chunkBytes && c.at.Sub(last.at) < chunkTime {
+		last.output.Write(output)
 		l.bytes += size
 		return size
 	}
-	if c.data != nil { // they belong to whom they came from
-		c.data = append(make([]byte, 0, len(c.data)), c.data...)
+	if c.kind == chunkOutput {
+		c.output = &strings.Builder{} // gives its bytes as a string without another copy
+		c.output.Grow(len(output))
+		c.output.Write(output)
 	}
 	if l.chunks == nil {
 		l.chunks = make([]chunk, 0, firstChunks)
@@ -349,6 +356,7 @@ func (w *Writer) turned(l *pendingLog, chunks []chunk) {
 		l.done += int64(len(l.chunks))
 		l.chunks, l.bytes, l.partial = nil, 0, nil
 	}
+	clear(chunks) // what is left of the log shares their array, which would keep what they held
 	switch {
 	case len(l.chunks) > 0 && time.Since(l.chunks[0].at) >= maxAge:
 		w.makeReady(l)

@@ -44,6 +44,8 @@ func (*cgroupTree) newStep(Limits) (string, error) { return "", errNotLinux }
 
 func (*cgroupTree) removeStep(string) error { return errNotLinux }
 
+func enlargePipe(*os.File, int) {}
+
 func (c *Confiner) threadLimit() int { return 0 }
 
 func selfPath() string {

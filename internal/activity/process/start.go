@@ -97,12 +97,17 @@ func (s *streams) stdinOf(cmd Command) (*os.File, error) {
 	return r, nil
 }
 
+// outputPipeBytes is how much a command may write before it waits for the server to take it. A pipe has 64 KiB by
+// itself: a command that writes more at a time would wait for each turn of a busy server.
+const outputPipeBytes = 256 << 10
+
 // collect makes an output that goes to a writer, and returns the end of the command.
 func (s *streams) collect(to io.Writer) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
+	enlargePipe(r, outputPipeBytes)
 	s.outputs = append(s.outputs, r)
 	s.copies.Go(func() {
 		_, _ = io.Copy(to, r)

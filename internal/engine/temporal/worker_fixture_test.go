@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -137,7 +138,7 @@ func (o *workerFixture) Put(ctx context.Context, data []byte) ([]byte, error) {
 	}
 	sum := sha256.Sum256(data)
 	o.mu.Lock()
-	o.blobs[string(sum[:])] = data
+	o.blobs[string(sum[:])] = bytes.Clone(data)
 	o.mu.Unlock()
 	return sum[:], o.store.Update(ctx, func(tx *store.Tx) error {
 		return tx.ReserveBlob(sum[:], time.Now().UnixMilli())

@@ -1,0 +1,47 @@
+package blob
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestFolderIsMadeDurable: each content makes the folder durable that it is in, and the folder above only when that one
+// is new.
+func TestFolderIsMadeDurable(t *testing.T) {
+	root := t.TempDir()
+	var synced []string
+	f := &folder{root: root, sync: func(path string) error {
+		name, err := filepath.Rel(root, path)
+		synced = append(synced, name)
+		return err
+	}}
+	put := func(key string, want ...string) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "incoming")
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		synced = nil
+		if err := f.Put(context.Background(), path, key, 1); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(synced, want) {
+			t.Errorf("%s: %q were made durable, want %q", key, synced, want)
+		}
+	}
+	put("aa/1", "aa", ".")
+	put("aa/2", "aa")
+	put("aa/2", "aa") // it is there, perhaps by another Put that has not made it durable yet
+	put("bb/1", "bb", ".")
+	if err := os.RemoveAll(filepath.Join(root, "aa")); err != nil {
+		t.Fatal(err)
+	}
+	put("aa/1", "aa", ".")
+	if err := os.Mkdir(filepath.Join(root, "cc"), 0o700); err != nil { // by another process
+		t.Fatal(err)
+	}
+	put("cc/1", "cc", ".")
+}
