@@ -40,9 +40,28 @@ func (q *Query) wants(l *Line) bool {
 // page is how many segments are read at a time. Their data is in memory.
 const page = 16
 
+// Search returns the first line of the log of an execution that a query wants. If there is none, it returns nil and the
+// number of the last line, behind which a later search may begin.
+func Search(ctx context.Context, s *store.Store, blobs engine.Blobs, execution int64, query Query) (found *Line, last int64, err error) {
+	last = query.After
+	q := query.prepared()
+	err = read(ctx, s, blobs, execution, &q, func(segment *store.LogSegment) { last = segment.Line + segment.Lines - 1 }, func(l *Line) bool {
+		found = l
+		return false
+	})
+	return found, last, err
+}
+
 // Read calls f with each line of the log of an execution that a query wants, in order, until f returns false.
 func Read(ctx context.Context, s *store.Store, blobs engine.Blobs, execution int64, query Query, f func(*Line) bool) error {
 	q := query.prepared()
+	return read(ctx, s, blobs, execution, &q, func(*store.LogSegment) {}, f)
+}
+
+// read is Read of a query that is prepared. It calls done with each segment that was read to its end.
+func read(
+	ctx context.Context, s *store.Store, blobs engine.Blobs, execution int64, q *Query, done func(*store.LogSegment), f func(*Line) bool,
+) error {
 	for after, more := q.After, true; more; {
 		var list []store.LogSegment
 		err := s.View(ctx, func(r *store.Reader) (err error) {
@@ -56,6 +75,7 @@ func Read(ctx context.Context, s *store.Store, blobs engine.Blobs, execution int
 			segment := &list[i]
 			after = segment.Line + segment.Lines - 1
 			if !hasAny(segment.Tasks, q.Seqs) {
+				done(segment)
 				continue
 			}
 			data, err := engine.ReadPayload(ctx, blobs, segment.Data)
@@ -72,6 +92,7 @@ func Read(ctx context.Context, s *store.Store, blobs engine.Blobs, execution int
 			if !more {
 				return nil
 			}
+			done(segment)
 		}
 		more = len(list) == page
 	}

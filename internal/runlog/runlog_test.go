@@ -37,6 +37,7 @@ type fixture struct {
 
 	blocked chan struct{} // Updates wait until it is closed; nil: they do not
 	updates atomic.Int64
+	gets    atomic.Int64 // of blobs
 }
 
 // blockingDB lets Updates wait.
@@ -101,6 +102,7 @@ func (f *fixture) Put(ctx context.Context, data []byte) ([]byte, error) {
 
 // Get implements engine.Blobs.
 func (f *fixture) Get(_ context.Context, digest []byte) ([]byte, error) {
+	f.gets.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if data, ok := f.blobs[string(digest)]; ok {
@@ -423,6 +425,95 @@ func TestShortLogsShareTransactions(t *testing.T) {
 	}
 	if d := f.writer.Stats().Dropped; d != 0 {
 		t.Errorf("%d bytes were dropped", d)
+	}
+}
+
+// TestSearchContinues: a search in vain says where the next one begins, which reads nothing of what was searched.
+func TestSearchContinues(t *testing.T) {
+	f := newFixture(t, runlog.Limits{})
+	task := f.writer.Task(f.execution, 1, nil)
+	q := runlog.Query{Text: "Needle"}
+	search := func(wantLine, wantLast, wantGets int64) {
+		t.Helper()
+		before := f.gets.Load()
+		found, last, err := runlog.Search(t.Context(), f.store, f, f.execution, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := int64(0)
+		if found != nil {
+			line = found.Number
+		}
+		if gets := f.gets.Load() - before; line != wantLine || last != wantLast || gets != wantGets {
+			t.Errorf("after %d: line %d, last %d, %d contents read; want %d, %d, %d", q.After, line, last, gets, wantLine, wantLast, wantGets)
+		}
+		q.After = last
+	}
+	search(0, 0, 0)
+	hay := []byte(strings.Repeat(strings.Repeat("x", 99)+"\n", 300))
+	task.Output(chargehand.LogStdout, hay)
+	f.flush()
+	search(0, 300, 1)
+	search(0, 300, 0)
+	task.Output(chargehand.LogStdout, hay)
+	f.flush()
+	task.Output(chargehand.LogStdout, append(hay, "a needle\n"...))
+	f.flush()
+	search(901, 600, 2)
+	search(901, 600, 1)
+	q.Seqs, q.After = []int64{2}, 0
+	search(0, 901, 0)
+	q.After = 5000
+	search(0, 5000, 0)
+	end(task)
+}
+
+// TestSegmentsKeepTheirLines: what was written does not change when the memory of a segment is used for the next one,
+// whatever the lines are like.
+func TestSegmentsKeepTheirLines(t *testing.T) {
+	f := newFixture(t, runlog.Limits{})
+	task := f.writer.Task(f.execution, 1, nil)
+	var want []string
+	for n, width := range []int{99, 1, 0, 7000, 30} {
+		var piece []byte
+		for i := 0; len(piece) < 200_000 && i < 20_000; i++ {
+			text := strings.Repeat(string(rune('a'+(n+i)%26)), width)
+			piece, want = append(append(piece, text...), '\n'), append(want, text)
+		}
+		task.Output(chargehand.LogStdout, piece)
+		f.flush()
+	}
+	end(task)
+	f.flush()
+	var got []string
+	for _, l := range f.lines(runlog.Query{}) {
+		got = append(got, l.Text)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%d lines, want %d, or others", len(got), len(want))
+	}
+}
+
+// BenchmarkKeep is what it takes to keep what steps write, but for the database and the disk, in lines of that length.
+func BenchmarkKeep(b *testing.B) {
+	for _, width := range []int{999, 79, 9} {
+		b.Run(fmt.Sprint(width), func(b *testing.B) {
+			f := newFixture(b, runlog.Limits{Bytes: 1 << 40, Pending: 4 << 20})
+			task := f.writer.Task(f.execution, 1, nil)
+			piece := []byte(strings.Repeat(strings.Repeat("x", width)+"\n", 32<<10/(width+1)))
+			b.SetBytes(int64(len(piece) * 32))
+			b.ReportAllocs()
+			for b.Loop() {
+				for range 32 {
+					task.Output(chargehand.LogStdout, piece)
+				}
+				f.flush()
+			}
+			end(task)
+			if d := f.writer.Stats().Dropped; d != 0 {
+				b.Errorf("%d bytes were dropped", d)
+			}
+		})
 	}
 }
 

@@ -5,13 +5,16 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/runlog"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 const (
-	// logPause is how long a request that waits for lines of a log pauses between two looks.
+	// logPause is how long a request that waits for lines of a log pauses between two looks, logGap how long at least
+	// where the execution changes all the time: each look has what waits of the log written.
 	logPause = 400 * time.Millisecond
+	logGap   = 50 * time.Millisecond
 	// logDelay is how long after the end of an execution another process may still write its log.
 	logDelay = 5 * time.Second
 )
@@ -51,7 +54,7 @@ func (s *Service) Log(ctx context.Context, p *Principal, workflow chargehand.Wor
 	deadline := s.now().Add(min(q.Wait, s.limits.Wait))
 	for {
 		changed, stop := s.engine.Watch(id)
-		row, found, err := s.searchLog(ctx, p, workflow, id, query)
+		row, found, err := s.searchLog(ctx, p, workflow, id, &query)
 		if err != nil {
 			stop()
 			return nil, err
@@ -66,8 +69,9 @@ func (s *Service) Log(ctx context.Context, p *Principal, workflow chargehand.Wor
 	}
 }
 
-// searchLog reports whether the log of an execution has a line that is wanted.
-func (s *Service) searchLog(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q runlog.Query) (row store.Execution, found bool, err error) {
+// searchLog reports whether the log of an execution has a line that is wanted. What it has searched in vain, q leaves out
+// from then on.
+func (s *Service) searchLog(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q *runlog.Query) (row store.Execution, found bool, err error) {
 	err = s.view(ctx, func(r *store.Reader) (err error) {
 		row, err = s.findExecution(r, p, workflow, id)
 		return err
@@ -76,11 +80,9 @@ func (s *Service) searchLog(ctx context.Context, p *Principal, workflow chargeha
 		return row, false, err
 	}
 	s.logs.Flush(ctx, row.No) // of an execution that has ended, this is its whole log
-	err = runlog.Read(ctx, s.store, eventContents{s}, row.No, q, func(*runlog.Line) bool {
-		found = true
-		return false
-	})
-	return row, found, storageError(err)
+	line, last, err := runlog.Search(ctx, s.store, eventContents{s}, row.No, *q)
+	q.After = last
+	return row, line != nil, storageError(err)
 }
 
 // isLogComplete reports whether nothing is added to a log any more, if it is read now. Steps of another process may
@@ -89,9 +91,13 @@ func (s *Service) isLogComplete(row *store.Execution) bool {
 	return row.State == store.StateEnded && (!s.shared || s.nowMs()-row.FinishedMs > logDelay.Milliseconds())
 }
 
-// pauseUnless waits, less long if something changes. It reports whether it is worth to look again.
+// pauseUnless waits, less long if something changes, but logGap at least. It reports whether it is worth to look again.
 func pauseUnless(ctx context.Context, wait time.Duration, changed <-chan struct{}) bool {
-	timer := time.NewTimer(wait)
+	gap := min(wait, logGap)
+	if pause.For(ctx, gap) != nil {
+		return false
+	}
+	timer := time.NewTimer(wait - gap)
 	defer timer.Stop()
 	select {
 	case <-changed:
