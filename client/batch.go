@@ -107,6 +107,7 @@ type BatchFilter struct {
 	Workflow      string   // id or namespace.name
 	Statuses      []string // pending, running, completed, failed
 	Phases        []string // as Statuses, and cancelled
+	Labels        []string // name:value; a batch has all of them
 	CreatedAfter  string   // RFC 3339
 	CreatedBefore string
 }
@@ -117,6 +118,7 @@ func (c *Client) ListBatches(ctx context.Context, f BatchFilter, limit int, curs
 	set(q, map[string]string{"created_after": f.CreatedAfter, "created_before": f.CreatedBefore})
 	addAll(q, "status", f.Statuses)
 	addAll(q, "phase", f.Phases)
+	addAll(q, "label", f.Labels)
 	path := "/batches"
 	if f.Workflow != "" {
 		path = "/workflows/" + url.PathEscape(f.Workflow) + "/batch"

@@ -215,7 +215,7 @@ func (c *call) sendBatch(status int, b *service.Batch) error {
 func (c *call) listBatches() error {
 	q := c.args.batches
 	q.Workflow, q.Limit, q.After = c.workflow, c.args.limit, c.args.after
-	q.Workflows, q.WorkflowNames = c.args.filter.Workflows, c.args.filter.WorkflowNames
+	q.Workflows, q.WorkflowNames, q.Labels = c.args.filter.Workflows, c.args.filter.WorkflowNames, c.args.filter.Labels
 	q.CreatedAfter, q.CreatedBefore = c.args.createdAfter, c.args.createdBefore
 	page, err := c.server.service.ListBatches(c.r.Context(), c.principal, q)
 	if err != nil {

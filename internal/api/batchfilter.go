@@ -8,7 +8,7 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-const aboutBatchPage = " With status or phase, a page looks at 2,000 batches at most, and it counts 50,000 items that run or wait at most, or those of one batch; it may then have fewer items than limit, and a cursor."
+const aboutBatchPage = " With status, phase or label, a page looks at 2,000 batches at most, and it counts 50,000 items that run or wait at most, or those of one batch; it may then have fewer items than limit, and a cursor."
 
 var (
 	batchStatuses = []any{"pending", "running", "completed", "failed"}
@@ -40,5 +40,6 @@ var batchFilters = []*parameter{
 			return ""
 		},
 	},
+	labelParameter("Only batches with this label, name:value. Repeat it for those that have all."),
 	createdAfterParameter, createdBeforeParameter, limitParameter, cursorParameter,
 }

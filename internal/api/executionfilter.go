@@ -23,16 +23,10 @@ var (
 	waitKinds  = []any{"person", "child", "event", "retry", "timer", "slot"}
 )
 
-// executionFilters say which executions are listed, counted or grouped. All are looked at together.
-var executionFilters = []*parameter{
-	statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter,
-	textFilter("version", "1.0.0", "Only executions of this version of the workflow.", func(f *service.ExecutionFilter) *[]string { return &f.Versions }),
-	textFilter("error_code", "communication", "Only executions that failed with this code.", func(f *service.ExecutionFilter) *[]string { return &f.ErrorCodes }),
-	kindFilter("cause", "Only executions that were started by this.", causeKinds, func(f *service.ExecutionFilter) *[]string { return &f.Causes }),
-	kindFilter("waiting_for", "Only executions that wait for this.", waitKinds, func(f *service.ExecutionFilter) *[]string { return &f.Waits }),
-	{
-		name: "label", in: "query", many: true, example: "team:blue",
-		about:  "Only executions with this label, name:value; their own or that of their batch. Repeat it for those that have all.",
+// labelParameter is the filter for labels, which may be repeated.
+func labelParameter(about string) *parameter {
+	return &parameter{
+		name: "label", in: "query", many: true, example: "team:blue", about: about,
 		schema: huma.Schema{Type: "string"},
 		read: func(c *call, value string) (complaint string) {
 			name, text, ok := strings.Cut(value, ":")
@@ -49,7 +43,17 @@ var executionFilters = []*parameter{
 			*labels = append(*labels, service.Label{Name: name, Value: text})
 			return ""
 		},
-	},
+	}
+}
+
+// executionFilters say which executions are listed, counted or grouped. All are looked at together.
+var executionFilters = []*parameter{
+	statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter,
+	textFilter("version", "1.0.0", "Only executions of this version of the workflow.", func(f *service.ExecutionFilter) *[]string { return &f.Versions }),
+	textFilter("error_code", "communication", "Only executions that failed with this code.", func(f *service.ExecutionFilter) *[]string { return &f.ErrorCodes }),
+	kindFilter("cause", "Only executions that were started by this.", causeKinds, func(f *service.ExecutionFilter) *[]string { return &f.Causes }),
+	kindFilter("waiting_for", "Only executions that wait for this.", waitKinds, func(f *service.ExecutionFilter) *[]string { return &f.Waits }),
+	labelParameter("Only executions with this label, name:value; their own or that of their batch. Repeat it for those that have all."),
 	{
 		name: "root_id", in: "query", example: exampleExecutionID, about: "Only executions that this one has started, directly or through others.",
 		schema: huma.Schema{Type: "string", Format: "uuid"},

@@ -105,6 +105,7 @@ func reads(c *choices) (list []read) {
 	add("workflows with activity", one("/workflows?limit=%s&include=activity", "100"))
 	add("workflow", one("/workflows/%s", c.workflows...))
 	add("batches", one("/batches?limit=%s", "100"))
+	add("batches with a label", func() string { return fmt.Sprintf("/batches?limit=100&label=campaign:k-%d", c.IntN(300)) })
 	add("batches of a workflow", one("/workflows/%s/batch?limit=10", c.workflows...))
 	add("batch", one("/batches/%s", c.batches...))
 	for _, days := range []float64{1, 7, 30, 90, 399} {

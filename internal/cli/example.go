@@ -86,6 +86,7 @@ var commandExamples = map[string]string{
 	"chargehand operations cancel": `  chargehand operations cancel 3c1e97a2`,
 	"chargehand batches list": `  chargehand batches list
   chargehand batches list examples/enrich-order
+  chargehand batches list --label team:blue
   chargehand batches list examples/enrich-order --watch`,
 	"chargehand batches get": `  chargehand batches get 91d8eb32
   chargehand batches get 91d8eb32 --wait --download results`,

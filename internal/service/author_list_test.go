@@ -231,6 +231,43 @@ func TestListAllBatches(t *testing.T) {
 	}
 }
 
+// TestListBatchesByLabel: a batch has all labels that are asked for, and what fits fills the pages.
+func TestListBatchesByLabel(t *testing.T) {
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0")).ID
+	for _, labels := range []string{`{"n":"0","team":"blue"}`, `{"n":"1","team":"red"}`, `{}`, `{"n":"3","team":"blue","urgent":""}`, `{"n":"4","team":"blue"}`} {
+		fx.pass(time.Millisecond)
+		fx.createBatch(flow, `{"items":[{}],"labels":`+labels+`}`)
+	}
+	for want, labels := range map[string][]Label{
+		"4 3 0": {{Name: "team", Value: "blue"}},
+		"3":     {{Name: "team", Value: "blue"}, {Name: "urgent"}},
+		"1":     {{Name: "team", Value: "red"}},
+		"":      {{Name: "team", Value: "red"}, {Name: "team", Value: "blue"}},
+	} {
+		var got []string
+		for q := (ListBatches{Labels: labels, Limit: 2}); ; {
+			page, err := fx.ListBatches(t.Context(), fx.p, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range page.Data {
+				got = append(got, b.Labels[0].Value)
+			}
+			if q.After = page.Cursor; q.After.IsZero() {
+				break
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%v: batches %q, want %q", labels, got, want)
+		}
+	}
+	page, err := fx.ListBatches(t.Context(), fx.p, ListBatches{Labels: []Label{{Name: "team", Value: "blue"}}, Phases: []string{"completed"}, Limit: 2})
+	if err != nil || len(page.Data) != 0 {
+		t.Errorf("completed ones: %+v, %v", page, err)
+	}
+}
+
 // TestEvaluate: what an expression gets, and what is wrong with it, with its place.
 func TestEvaluate(t *testing.T) {
 	fx := newFixture(t)

@@ -17,15 +17,29 @@ type ListBatches struct {
 	WorkflowNames []string                // namespace/name
 	Phases        []string                // pending, running, completed, failed, cancelled; none: any
 	Statuses      []chargehand.BatchStatus
+	Labels        []Label   // a batch has all of them
 	CreatedAfter  time.Time // exclusive; zero: no bound
 	CreatedBefore time.Time // exclusive; zero: no bound
 	Limit         int       // 1 to 100
 	After         Cursor
 }
 
-// fits reports whether a batch has one of the statuses and one of the phases.
-func (q *ListBatches) fits(row *store.Batch) bool {
-	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, row.Status)) && (len(q.Phases) == 0 || slices.Contains(q.Phases, batchPhase(row)))
+// fitting are those of some batches that have one of the statuses, one of the phases, and the labels.
+func (q *ListBatches) fitting(r *store.Reader, rows []store.Batch) (found []store.Batch, err error) {
+	var nos []int64
+	for i := range rows {
+		row := &rows[i]
+		if (len(q.Statuses) == 0 || slices.Contains(q.Statuses, row.Status)) && (len(q.Phases) == 0 || slices.Contains(q.Phases, batchPhase(row))) {
+			found, nos = append(found, *row), append(nos, row.No)
+		}
+	}
+	if len(q.Labels) == 0 || len(found) == 0 {
+		return found, nil
+	}
+	labels, err := r.LabelsOfBatches(nos)
+	return slices.DeleteFunc(found, func(row store.Batch) bool {
+		return slices.ContainsFunc(q.Labels, func(l Label) bool { return !slices.Contains(labels[row.No], l) })
+	}), err
 }
 
 // maxExaminedBatches is the number of batches that are read for one page to find those that it shows.
@@ -109,14 +123,13 @@ func findBatches(r *store.Reader, q *ListBatches, f store.BatchFilter, scopes []
 		if err != nil {
 			return nil, next, err
 		}
-		for i := range rows {
-			if !q.fits(&rows[i]) {
-				continue
-			}
-			if len(found) == q.Limit {
-				return found, idCursor(found[q.Limit-1].ID), nil
-			}
-			found = append(found, rows[i])
+		fitting, err := q.fitting(r, rows)
+		if err != nil {
+			return nil, next, err
+		}
+		if found = append(found, fitting...); len(found) > q.Limit {
+			found = found[:q.Limit]
+			return found, idCursor(found[q.Limit-1].ID), nil
 		}
 		if len(rows) < f.Limit {
 			return found, Cursor{}, nil

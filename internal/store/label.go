@@ -75,6 +75,21 @@ func mergeLabels(own, more []Label) []Label {
 	return append(append(merged, own...), more...)
 }
 
+// LabelsOfBatches reads the labels of batches, by their numbers and by name. Batches without labels are left out.
+func (r *Reader) LabelsOfBatches(batches []int64) (map[int64][]Label, error) {
+	labels := map[int64][]Label{}
+	err := inGroups(batches, func(in string, args []any) error {
+		return r.c.Query(`SELECT batch, name, value FROM batch_label WHERE batch IN (`+in+`) ORDER BY batch, name`, func(row Row) error {
+			labels[row.Int(0)] = append(labels[row.Int(0)], Label{row.Text(1), row.Text(2)})
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read labels of batches: %w", err)
+	}
+	return labels, nil
+}
+
 // BatchLabels reads the labels of a batch, by name.
 func (r *Reader) BatchLabels(batch int64) (list []Label, err error) {
 	err = r.c.Query(`SELECT name, value FROM batch_label WHERE batch = ?1 ORDER BY name`, func(row Row) error {

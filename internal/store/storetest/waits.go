@@ -118,6 +118,7 @@ func labels(f *fixture) {
 	single.Labels = []store.Label{{Name: "team", Value: "blue"}, {Name: "order", Value: "7"}}
 	f.insert(&single, &bare)
 	b, items := f.labelled(2, store.Label{Name: "team", Value: "red"}, store.Label{Name: "a", Value: ""})
+	none, _ := f.labelled(1)
 	f.view(func(r *store.Reader) error {
 		got, err := r.Labels([]store.Execution{single, bare, items[0], items[1]})
 		want := map[int64][]store.Label{
@@ -131,6 +132,10 @@ func labels(f *fixture) {
 		of, err2 := r.BatchLabels(b.No)
 		if len(of) != 2 || err2 != nil {
 			f.Errorf("labels of the batch %v, %v", of, err2)
+		}
+		all, err3 := r.LabelsOfBatches([]int64{none.No, b.No, 1 << 40})
+		if want := map[int64][]store.Label{b.No: of}; !reflect.DeepEqual(all, want) || err3 != nil {
+			f.Errorf("labels of batches %v, %v, want %v", all, err3, want)
 		}
 		return err
 	})

@@ -4655,6 +4655,7 @@ export interface operations {
             query?: {
                 status?: "pending" | "running" | "completed" | "failed";
                 phase?: "pending" | "running" | "completed" | "failed" | "cancelled";
+                label?: string;
                 created_after?: string;
                 created_before?: string;
                 limit?: number;
@@ -4714,6 +4715,7 @@ export interface operations {
             query?: {
                 status?: "pending" | "running" | "completed" | "failed";
                 phase?: "pending" | "running" | "completed" | "failed" | "cancelled";
+                label?: string;
                 created_after?: string;
                 created_before?: string;
                 limit?: number;
