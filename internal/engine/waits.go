@@ -12,7 +12,7 @@ import (
 // before a reader could look.
 const LongDelay = 5 * time.Second
 
-var waitKinds = map[machine.WaitKind]store.WaitKind{
+var waitKinds = [...]store.WaitKind{
 	machine.WaitTimer: store.WaitTimer, machine.WaitRetry: store.WaitRetry, machine.WaitEvent: store.WaitEvent, machine.WaitChild: store.WaitChild,
 	machine.WaitPerson: store.WaitPerson,
 }
@@ -21,6 +21,9 @@ var waitKinds = map[machine.WaitKind]store.WaitKind{
 // the time of the last event. Where an execution has secrets, the types of the events may tell them, and are left out.
 func WaitsOf(m *machine.Machine, nowMs int64, before store.Waits, secrets *Secrets) store.Waits {
 	w := m.Waiting()
+	if w.Kind == machine.WaitNone && w.Retry == nil { // mostly: it is asked after every event
+		return store.Waits{}
+	}
 	s := store.Waits{Kind: waitKinds[w.Kind], UntilMs: w.UntilMs}
 	if secrets == nil {
 		s.Types = w.Types

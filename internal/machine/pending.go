@@ -93,31 +93,51 @@ func (ps *pendings) count(p *pending, by int) {
 }
 
 func (ps *pendings) find(id CommandID, is func(use) bool) *pending {
-	at := sort.Search(len(ps.list), func(i int) bool { return ps.list[i].id >= id })
-	if at == len(ps.list) || ps.list[at].id != id || ps.list[at].node == nil || !is(ps.list[at].use) {
-		return nil
-	}
-	return ps.list[at]
+	_, p := ps.search(id, is)
+	return p
 }
 
-// take finds a command and removes it. The copy that it returns still knows its node.
+// search is find that also tells where in the list the command is.
+func (ps *pendings) search(id CommandID, is func(use) bool) (at int, p *pending) {
+	at = sort.Search(len(ps.list), func(i int) bool { return ps.list[i].id >= id })
+	if at == len(ps.list) || ps.list[at].id != id || ps.list[at].node == nil || !is(ps.list[at].use) {
+		return at, nil
+	}
+	return at, ps.list[at]
+}
+
+// take finds a command and removes it.
 func (ps *pendings) take(id CommandID, is func(use) bool) *pending {
-	p := ps.find(id, is)
+	at, p := ps.search(id, is)
 	if p == nil {
 		return nil
 	}
-	taken := *p
 	ps.humanBytes -= p.bytes
-	p.node, p.args = nil, nil
 	if !p.resting {
 		ps.count(p, -1)
 	}
+	if at == len(ps.list)-1 { // mostly: tasks follow each other
+		ps.dropLast()
+		return p
+	}
+	ps.list[at] = &pending{id: id}
 	ps.gone++
-	if ps.gone > 16 && ps.gone > len(ps.list)/2 || ps.gone == len(ps.list) {
+	if ps.gone > 16 && ps.gone > len(ps.list)/2 {
 		ps.list = slices.DeleteFunc(ps.list, func(p *pending) bool { return p.node == nil })
 		ps.gone = 0
 	}
-	return &taken
+	return p
+}
+
+// dropLast takes the last command out of the list, and those before it that are gone already.
+func (ps *pendings) dropLast() {
+	for n := len(ps.list) - 1; ; n-- {
+		ps.list[n] = nil
+		if ps.list = ps.list[:n]; n == 0 || ps.list[n-1].node != nil {
+			return
+		}
+		ps.gone--
+	}
 }
 
 // commandOf is the command that a pending stands for, as it was issued.

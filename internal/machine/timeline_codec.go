@@ -34,6 +34,12 @@ const (
 	entrySameInput = 1 << 7 // its input is the output of the entry before
 )
 
+// What most chunks need: bytes of the values, and of each entry beside them.
+const (
+	firstTimeline = 128
+	entryBytes    = 20
+)
+
 // A stored value is null, an earlier value of the chunk or one of the known ones, or new.
 const (
 	valueNull  = 0
@@ -46,6 +52,7 @@ const (
 // order, must be given to Record.Values.
 func EncodeTimeline(dst []byte, entries []Entry, tally Tally, known ...value.Value) []byte {
 	start := len(dst)
+	dst = slices.Grow(dst, firstTimeline+entryBytes*len(entries))
 	dst = append(dst, timelineVersion)
 	dst = binary.AppendUvarint(dst, uint64(len(entries)))
 	w := timelineWriter{table: make([]tableValue, 0, len(known)+min(len(entries), maxScanned))}

@@ -102,23 +102,20 @@ func New(db DB) *Store { return &Store{db: db} }
 
 // Update runs fn in a durable write transaction (see DB.Update).
 func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error {
-	var failures []Failure
-	var tasks []TaskScope
+	var tx Tx // of the last attempt
 	sealing := s.sealing.Load()
 	err := s.db.Update(ctx, func(c Conn) error {
-		tx := Tx{Reader: Reader{c, sealing}}
-		err := fn(&tx)
-		failures, tasks = tx.failures, tx.tasks
-		return err
+		tx = Tx{Reader: Reader{c, sealing}}
+		return fn(&tx)
 	})
-	if err == nil && len(tasks) > 0 {
+	if err == nil && len(tx.tasks) > 0 {
 		if report := s.tasks.Load(); report != nil {
-			(*report)(tasks)
+			(*report)(tx.tasks)
 		}
 	}
-	if err == nil && len(failures) > 0 {
+	if err == nil && len(tx.failures) > 0 {
 		if report := s.failed.Load(); report != nil {
-			(*report)(failures)
+			(*report)(tx.failures)
 		}
 	}
 	return err

@@ -90,7 +90,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.services, e.stopped = background.NewGroup(), make(chan struct{})
 	e.ctx = e.services.Context()
 	e.activities, e.cancelAll = context.WithCancel(context.Background())
-	spawn := func(c *call) { e.goWork(func() { e.perform(c) }) }
+	spawn := func(c *call) { e.goWork(func() { growStack(); e.perform(c) }) }
 	e.calls = newPool(fair.Limits{Permits: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow}, spawn)
 	e.streams = newPool(fair.Limits{Permits: c.Limits.Streams}, spawn)
 	e.processes = newPool(fair.Limits{Permits: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
