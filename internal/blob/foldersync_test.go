@@ -34,7 +34,7 @@ func TestFolderIsMadeDurable(t *testing.T) {
 	}
 	put("aa/1", "aa", ".")
 	put("aa/2", "aa")
-	put("aa/2", "aa") // it is there, perhaps by another Put that has not made it durable yet
+	put("aa/2", "aa") // another Put may have stored it a moment ago, and not have made it durable yet
 	put("bb/1", "bb", ".")
 	if err := os.RemoveAll(filepath.Join(root, "aa")); err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// logPause is how long a request that waits for lines of a log pauses between two looks, logGap how long at least
-	// where the execution changes all the time: each look has what waits of the log written.
+	// logPause is how long a request that waits for lines of a log pauses between two searches, logGap how long at
+	// least where the execution changes all the time: before each search, what waits of the log is written.
 	logPause = 400 * time.Millisecond
 	logGap   = 50 * time.Millisecond
 	// logDelay is how long after the end of an execution another process may still write its log.
@@ -69,8 +69,8 @@ func (s *Service) Log(ctx context.Context, p *Principal, workflow chargehand.Wor
 	}
 }
 
-// searchLog reports whether the log of an execution has a line that is wanted. What it has searched in vain, q leaves out
-// from then on.
+// searchLog reports whether the log of an execution has a line that is wanted. From then on, q leaves out what was
+// searched in vain.
 func (s *Service) searchLog(ctx context.Context, p *Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q *runlog.Query) (row store.Execution, found bool, err error) {
 	err = s.view(ctx, func(r *store.Reader) (err error) {
 		row, err = s.findExecution(r, p, workflow, id)
