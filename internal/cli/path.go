@@ -29,7 +29,7 @@ func unreadable(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	text := ""
+	var text string
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		text = absent(failed.Path)
