@@ -156,7 +156,8 @@ func (s *Service) sweepRound(ctx context.Context, steps []sweepStep, began time.
 			if mine, err = s.maySweep(ctx); err != nil || !mine {
 				return deleted, more, mine, err
 			}
-			stepped, n := time.Now(), 0
+			stepped := time.Now()
+			var n int
 			if n, err = step(ctx); err != nil {
 				return deleted, more, mine, err
 			}
