@@ -24,6 +24,10 @@ import (
 // standbyStopTime is what the requests of a standby may take when it takes over.
 const standbyStopTime = time.Second
 
+// startTime is how long what begins at the start reads parts of the program that are hardly read later: they are
+// released once more then.
+const startTime = 500 * time.Millisecond
+
 // App is one process of an installation: it owns the address that it listens on, and the
 // other parts for as long as the database is its own (a leadership term).
 type App struct {
@@ -108,6 +112,11 @@ func (a *App) Start() <-chan error {
 	failed := make(chan error, 1)
 	a.log.Info("listening", "url", "http://"+a.listen.Addr().String())
 	releaseStartPages()
+	a.services.Start("release of pages", func(ctx context.Context) {
+		if pause.For(ctx, startTime) == nil {
+			releaseStartPages()
+		}
+	})
 	if db, _ := a.parts(); db != nil && db.file != nil {
 		a.services.Start("check of the database", func(ctx context.Context) { a.watchIntegrity(ctx, db.file) })
 	}
