@@ -38,6 +38,13 @@ var recordedInstallations = []string{
 	"child", "children in a loop", "fault of a child", "child that loses", "process that is not awaited", "fault beside a process that is not awaited",
 }
 
+// recordedPeople are those that ask people: answered, timed out, withdrawn by a lost branch, by an error and by a
+// cancellation, asked again, in loops, functions and extensions.
+var recordedPeople = []string{
+	"human task", "human task that is sent back", "human tasks that race", "human tasks side by side", "human task that times out", "human tasks in a loop",
+	"human task in a function", "human task in an extension", "error beside a human task", "human task of an execution that is cancelled",
+}
+
 // recordedRuns are executions that take several runs.
 var recordedRuns = map[string]string{
 	"loop across runs":  "do: [{a: {for: {in: '[range(50)]'}, do: [{b: " + get + "}, {c: {set: '${ . + 1 }'}}]}}]",
@@ -55,7 +62,7 @@ func TestRecordedHistories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := len(recordedScripts) + len(recordedInstallations) + len(recordedRuns) + len(suspendedRuns) + 1; len(files) < least {
+	if least := len(recordedScripts) + len(recordedInstallations) + len(recordedPeople) + len(recordedRuns) + len(suspendedRuns) + 1; len(files) < least {
 		t.Fatalf("there are %d histories, fewer than %d", len(files), least)
 	}
 	for _, file := range files {
@@ -114,6 +121,13 @@ func recordHistories(t *testing.T) {
 		if slices.Contains(recordedInstallations, s.Name) {
 			t.Run(s.Name, func(t *testing.T) {
 				s.Run(t, installationRunner{all, func(e *installation, a argument) { writeHistories(t, s.Name, e.histories(a)) }})
+			})
+		}
+	}
+	for _, s := range machinetest.HumanScripts() {
+		if slices.Contains(recordedPeople, s.Name) {
+			t.Run(s.Name, func(t *testing.T) {
+				s.Run(t, installationPeople{all, func(e *installation, a argument) { writeHistories(t, s.Name, e.histories(a)) }})
 			})
 		}
 	}

@@ -198,11 +198,14 @@ func TestSuiteOfPeople(t *testing.T) {
 	all := newInstallation(t, defaultLimits())
 	machinetest.RunHuman(t, func(t *testing.T) machinetest.Runner {
 		t.Parallel()
-		return installationPeople{all}
+		return installationPeople{all, nil}
 	})
 }
 
-type installationPeople struct{ installation *installation }
+type installationPeople struct {
+	installation *installation
+	after        func(e *installation, a argument) // nil: nothing
+}
 
 func (r installationPeople) Run(t *testing.T, p *plan.Plan, input value.Value, w *machinetest.Fixture) machinetest.Result {
 	e := r.installation.tenant(t)
@@ -226,6 +229,9 @@ func (r installationPeople) Run(t *testing.T, p *plan.Plan, input value.Value, w
 	e.ended(a)
 	e.end(a)
 	e.replayAll(a, defaultLimits())
+	if r.after != nil {
+		r.after(e, a)
+	}
 	return e.result(a, outside.files)
 }
 
