@@ -26,7 +26,7 @@ export default function Earlier({ workflow, use }: { workflow: WorkflowDetail; u
     return <p className="meta">{texts.none}</p>;
   }
   return (
-    <ul className="plain" aria-label={texts.title}>
+    <ul className="plain earlier" aria-label={texts.title}>
       {[...inputs].toReversed().map(([text, row]) => (
         <li key={row.id}>
           <Button
