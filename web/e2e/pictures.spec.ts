@@ -44,6 +44,7 @@ test("the pictures show what the pages are", async ({ page, fresh, signIn }) => 
       execution: { address: `/executions/${made.failed}`, seen: page.getByRole("tree").getByText("look up") },
       graph: { address: `/executions/${made.failed}?tab=graph&view=picture`, seen: page.getByText("give up").first() },
       batch: { address: `/batches/${made.batch}`, seen: page.getByText("24 of 24 items") },
+      task: { address: `/inbox/${made.task}?view=all`, seen: page.getByLabel("Total in EUR") },
       run: { address: "/workflows/examples/enrich-order?tab=run", seen: page.getByLabel("Order") },
     };
     const now: Record<string, string[]> = {};
@@ -99,7 +100,7 @@ async function said(page: Page): Promise<string[]> {
 }
 
 /** Runs the examples, as `make run` does: some end well, one fails, one waits. */
-async function examples(admin: Admin): Promise<{ batch: string; failed: string }> {
+async function examples(admin: Admin): Promise<{ batch: string; failed: string; task: string }> {
   await expect.poll(() => admin.call("GET", "/workflows/examples.await-payment").then(Boolean, () => false)).toBe(true);
   await expect.poll(() => admin.call("GET", "/workflows/examples.hello").then(Boolean, () => false)).toBe(true);
   const [head = "", ...lines] = (await readFile(join(root, "examples/data/orders.csv"), "utf8")).trim().split("\n");
@@ -120,5 +121,7 @@ async function examples(admin: Admin): Promise<{ batch: string; failed: string }
   const batch = await admin.call<{ id: string }>("POST", path, { items, concurrency: 8 });
   await start("await-payment", { order: "o-2100", amount: 49.9 }, "");
   const failed = await start("enrich-order", { order: "o-2099", customer: "c-99", amount: "19.90" });
-  return { batch: batch.id, failed };
+  const asks = await start("read-invoice", { text: "Invoice R-2042, to be paid in 14 days.\nTotal: EUR 80.00" });
+  const tasks = await admin.call<{ data: { id: string }[] }>("GET", `/human-tasks?execution_id=${asks}`);
+  return { batch: batch.id, failed, task: tasks.data[0]?.id ?? "" };
 }
