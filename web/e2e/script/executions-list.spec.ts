@@ -29,6 +29,13 @@ test("a list of hundreds has few rows in the page, and is as it was after going 
   await page.mouse.wheel(0, -1500);
   await expect(page.getByText("These are all.")).not.toBeInViewport();
   const place = () => page.evaluate(() => Math.round(scrollY));
+  // A wheel moves the page for a while; where it was left is where it comes to rest.
+  const moved = async () => {
+    const before = await place();
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    return (await place()) - before;
+  };
+  await expect.poll(moved).toBe(0);
   const middle = await rows(page).nth(15).locator("[data-row]").getAttribute("data-row");
   const seen = page.locator(`[data-row="${middle}"]`);
   await seen.click();
