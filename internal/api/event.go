@@ -54,7 +54,8 @@ func eventEndpoints() []endpoint {
 		summary: "Publish events",
 		about: "Stores events in the environment of the key and hands them to the workflows that listen. All of them are durable " +
 			"before the answer, or none. An event has at most 1 MiB as JSON. An event of the type io.chargehand.human.completed.v1 whose subject is the id " +
-			"of a human task answers that task instead, where its definition says answer_by_event. That also needs tasks:respond.",
+			"of a human task answers that task instead, where its definition says answer_by_event. That also needs tasks:respond. " +
+			"Other types that begin with io.chargehand. are refused, and those of lifecycle events while executions publish them.",
 		scopes: service.ScopeEventsWrite, body: eventBody, parameters: []*parameter{idempotencyParameter},
 		answers: []answer{{status: 202, about: "Stored", headers: []string{"Idempotency-Replayed"}}},
 		problems: []chargehand.Code{

@@ -276,3 +276,11 @@ func (c Config) lifecycle() *machine.Lifecycle {
 		Tasks: c.LifecycleEvents == LifecycleTask, Prefix: c.LifecyclePrefix, Base: strings.TrimSuffix(c.PublicURL, "/"),
 	}
 }
+
+// publishedPrefix is what the types of lifecycle events begin with; empty: executions publish none.
+func (c Config) publishedPrefix() string {
+	if c.LifecycleEvents == LifecycleNone {
+		return ""
+	}
+	return c.LifecyclePrefix
+}

@@ -126,7 +126,7 @@ func (t *term) open(ctx context.Context) error {
 		Pepper: keys.Of(secret.APIKeyPepper), LinkKey: keys.Of(secret.LinkSignature), Sealer: t.sealer,
 		Log: cfg.Log, Limits: service.Limits{RatePerSecond: rate, PoolLimits: cfg.limits()}, Quotas: cfg.Quotas, Reserve: cfg.reserve(t.log),
 		Retention: service.Retention{Live: cfg.RetentionLive, Test: cfg.RetentionTest, Events: cfg.RetentionEvents, Audit: cfg.RetentionAudit}, RedirectLinks: cfg.FilesRedirect, Version: Version,
-		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Shared: cfg.Engine == installation.EngineTemporal,
+		Zone: cfg.zone, UnreadEvents: cfg.ScheduleOnDefault, Lifecycle: cfg.publishedPrefix(), Shared: cfg.Engine == installation.EngineTemporal,
 	})
 	t.openReminder(registry)
 	t.openSinks(registry)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -96,6 +97,37 @@ func watched(t *testing.T, folder string) (scan func() (out, err string)) {
 	}
 }
 
+// TestWatchOfNothing: a path that is not there is said at once, as without --watch, and is not waited for. One
+// that disappears later may come back.
+func TestWatchOfNothing(t *testing.T) {
+	folder := t.TempDir()
+	for _, path := range []string{"nope.yaml", "nope.test.yaml", "nope/"} {
+		cmd := newTest(console{out: io.Discard, err: io.Discard})
+		cmd.SetArgs([]string{"--watch", filepath.Join(folder, path)})
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := cmd.ExecuteContext(ctx)
+		cancel()
+		var exit *exitError
+		if !errors.As(err, &exit) || exit.code != ExitUsage || !strings.Contains(err.Error(), "nope") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	inner := filepath.Join(folder, "inner")
+	if err := os.Mkdir(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	scan := watched(t, inner)
+	scan()
+	if err := os.Remove(inner); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scan(); !strings.Contains(err, "inner") || !strings.Contains(err, "waiting for a change") {
+		t.Errorf("it says %q", err)
+	}
+}
+
 // --watch runs what depends on a file that has changed, and makes a complaint that lasts once.
 func TestWatch(t *testing.T) {
 	folder := t.TempDir()
@@ -109,7 +141,7 @@ func TestWatch(t *testing.T) {
 	for range 3 {
 		scan()
 	}
-	if _, err := scan(); strings.Count(err, "there are no tests") != 1 {
+	if _, err := scan(); strings.Count(err, "there are no tests") != 1 || strings.Count(err, "waiting for a change") != 1 {
 		t.Errorf("without tests it says %q", err)
 	}
 	save("a.yaml", "document: {dsl: '1.0.3', namespace: test, name: a, version: '1.0.0'}\ndo: [{greet: {set: {x: 1}}}]\n")

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -21,16 +23,22 @@ type stamp struct {
 }
 
 // watchFiles runs the tests, and then again those that depend on a file that has changed, until ctx ends. It looks at
-// the files whenever it receives from next.
+// the files whenever it receives from next. A path that is not there at first is a mistake; one that disappears later
+// may come back, as may tests that are not written yet. Errors: usage.
 func (c *testCommand) watchFiles(ctx context.Context, next <-chan time.Time) error {
 	seen := map[string]map[string]stamp{} // by test file: what it read
 	said := ""                            // the newest complaint: one that lasts is made once
+	first := true
 	for {
 		files, err := testrun.Find(c.paths)
 		complaint := ""
 		if err != nil {
-			complaint = "chargehand: " + printableLines(c.nothingFound(err).Error())
+			if first && errors.Is(err, fs.ErrNotExist) {
+				return c.nothingFound(err)
+			}
+			complaint = "chargehand: " + printableLines(c.nothingFound(err).Error()) + "\nchargehand: waiting for a change; Ctrl-C ends it"
 		}
+		first = false
 		if complaint != said && complaint != "" {
 			fmt.Fprintln(c.err, complaint)
 		}

@@ -26,13 +26,16 @@ type PublishEvents struct {
 // PublishEvents stores events in the environment of the principal, all of them or none, and
 // hands them to the executions and schedules that listen. They are durable when it returns nil.
 // An event whose source and id are known already is accepted and not stored again. An answer to a human task is not
-// stored: it answers the task.
+// stored: it answers the task. Events of the types of the service itself are refused.
 // Codes: invalid_body, too_many_items, payload_too_large, quota_exceeded, and those of the Idempotency-Key; for an
 // answer those of AnswerHumanTask.
 func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEvents) (replayed bool, err error) {
 	type nothing struct{}
 	_, replayed, err = guarded(ctx, s, p, r.Idempotency, func(c *idempotencyGuard) (_ nothing, err error) {
 		events, err := ReadEvents(r.Body, r.Batch)
+		if err == nil {
+			err = s.checkTypes(events, r.Batch)
+		}
 		if err != nil {
 			return nothing{}, err
 		}

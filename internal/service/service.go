@@ -54,6 +54,9 @@ type Config struct {
 	// UnreadEvents is the form of the events that `schedule.on` gives a run whose definition
 	// does not say `read`: data (default) or envelope (T61).
 	UnreadEvents string
+	// Lifecycle is what the types of the events begin with that executions publish about themselves; empty: they
+	// publish none. Clients publish no events of these types.
+	Lifecycle string
 	// Logs writes the logs of executions in this process; nil: none does.
 	Logs *runlog.Writer
 	// RunTests runs the tests of requests; default: testserve.Tests.
@@ -75,6 +78,7 @@ type Service struct {
 	logs      *runlog.Writer
 	signer    *blob.Signer
 	mail      *mail.Outbox
+	lifecycle string // Config.Lifecycle
 	log       *slog.Logger
 	now       func() time.Time
 	limits    Limits
@@ -130,7 +134,7 @@ func New(c Config) *Service {
 	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, logs: c.Logs, log: c.Log, now: c.Now,
 		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, inputs: maxListedInputs, counted: maxNow, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
-		mail: c.Mail, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
+		mail: c.Mail, lifecycle: c.Lifecycle, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),
 	}
 	s.live.init(s)
