@@ -40,7 +40,8 @@ export default defineConfig<Options>({
     launchOptions: { executablePath: chromium(), args: flags },
     viewport: { width: 1280, height: 800 },
     locale: "en-GB",
-    trace: { mode: "retain-on-failure", screenshots: false },
+    // To keep what each page looked like after each step takes a sixth of all that the tests compute.
+    trace: { mode: "retain-on-failure", screenshots: false, snapshots: full, sources: false },
     screenshot: "only-on-failure",
   },
   projects: [

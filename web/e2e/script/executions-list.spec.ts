@@ -40,6 +40,11 @@ test("a list of hundreds has few rows in the page, and is as it was after going 
   const seen = page.locator(`[data-row="${middle}"]`);
   await seen.click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Execution");
+  // The list that was left says nothing of the place of what came after it.
+  await expect(list(page)).toHaveCount(0);
+  const next = () =>
+    page.evaluate(() => sessionStorage.getItem(`chargehand-list:${(history.state as { key: string }).key}`));
+  expect(await next()).toBeNull();
   await page.goBack();
   await expect(list(page)).toHaveAttribute("aria-rowcount", "181");
   await expect(seen).toBeFocused();

@@ -121,10 +121,14 @@ function useRestored<T>({ data, isFetching, isError, hasNextPage, fetchNextPage 
       restored.current = place;
       if (before && before.top > 0) {
         scrollTo({ top: before.top });
+        // Where the window was at this place in the frame before, on the page that was left at once, the browser tells of
+        // no scrolling: the table would show its first rows, far above what is in sight.
+        dispatchEvent(new Event("scroll"));
       }
     }
   }, [length, short, place, before]);
-  useEffect(() => {
+  // It ends with the rows: without them the page is short, and the browser scrolls to its top.
+  useLayoutEffect(() => {
     const note = () => {
       if (restored.current === place) {
         keep(place, { pages, top: Math.round(scrollY) });

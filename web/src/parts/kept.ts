@@ -1,11 +1,24 @@
-import { useRouterState } from "@tanstack/react-router";
+import { useMatch, useRouterState } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
 
-/** Where something is kept for an entry of the history of this tab: going back and reloading bring it again. */
+/**
+ * Where something is kept for an entry of the history of this tab: going back and reloading bring it again. A page that
+ * is left is still there while the next one loads: then it is where it was, not at the entry of the next one.
+ */
 export function usePlace(name: string): string {
-  // oxlint-disable-next-line no-underscore-dangle
-  const key = useRouterState({ select: (state) => state.location.state.__TSR_key ?? "" });
-  return `chargehand-${name}:${key}`;
+  const own = useMatch({ strict: false, shouldThrow: false, select: (match) => match.pathname });
+  const key = useRouterState({
+    select: ({ location }) =>
+      own === undefined || location.pathname === own
+        ? // oxlint-disable-next-line no-underscore-dangle
+          (location.state.__TSR_key ?? "")
+        : undefined,
+  });
+  const [last, setLast] = useState(key ?? "");
+  if (key !== undefined && key !== last) {
+    setLast(key);
+  }
+  return `chargehand-${name}:${key ?? last}`;
 }
 
 export function readKept(place: string): unknown {
