@@ -12,7 +12,6 @@ const byKeyboard = [
   "executions",
   "inbox",
   "task-page",
-  "editor",
   "api-keys",
 ].map((name) => `*/${name}.spec.ts`);
 

@@ -32,7 +32,7 @@ func TestSealedInABucket(t *testing.T) {
 	b := server.NewBucket(t)
 	b.Setenv(t)
 	s := openBucket(t, b.URL(), blob.Config{Sealer: secret.NewSealer(secret.NewKeys()), Seal: true})
-	const text = "what a user gave " // so long that chance does not write it into 20 MiB of sealed bytes
+	const text = "what a user gave "         // so long that chance does not write it into 20 MiB of sealed bytes
 	for _, n := range []int{100, 20 << 20} { // in one request, and in parts
 		content := bytes.Repeat([]byte(text), n/len(text)+1)
 		d, _, err := s.Put(t.Context(), bytes.NewReader(content), 1<<30)

@@ -278,7 +278,7 @@ func streamScripts() []*Script {
 			Want:       Want{Output: `[]`, Runs: map[string]int{"a": 0}},
 		},
 		{
-			Name:       "stream for some time",
+			Name: "stream for some time",
 			// so long that four messages come within it, also where the clock is real and the machine busy
 			Definition: "do: [{a: " + subscribe("consume: {while: '${ true }', for: {seconds: 5}}") + "}]",
 			Answers:    hanging,
