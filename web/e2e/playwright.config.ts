@@ -4,16 +4,9 @@ import type { Options } from "./harness.ts";
 import { full } from "./measure.ts";
 
 /** What people do every day: it runs by keyboard outside of test/full, too. */
-const byKeyboard = [
-  "setup",
-  "sign-in",
-  "run",
-  "execution",
-  "executions",
-  "inbox",
-  "task-page",
-  "api-keys",
-].map((name) => `*/${name}.spec.ts`);
+const byKeyboard = ["setup", "sign-in", "run", "execution", "executions", "inbox", "task-page", "api-keys"].map(
+  (name) => `*/${name}.spec.ts`,
+);
 
 /** Every story runs in three ways: with the pointer, with the keyboard alone, and without script. */
 export default defineConfig<Options>({
