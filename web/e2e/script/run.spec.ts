@@ -187,12 +187,21 @@ test("programs start a workflow as its page says, with the input of the form", a
   await inspect("workflow-api");
   const body = { name: "snippets", environment: "live", preset: "run" };
   const { key } = await admin.call<{ key: string }>("POST", "/me/api-keys", body);
-  for (const snippet of await snippetsOf(page)) {
+  for (const snippet of await snippetsOf(page, "One execution", ["Go"])) {
     expect(await snippet.run(key), snippet.name).toContain("Brien");
   }
-  await expect
-    .poll(async () => (await admin.call<{ count: number }>("GET", `/executions/count?workflow=${workflow.name}`)).count)
-    .toBe(4);
+  const count = async () =>
+    (await admin.call<{ count: number }>("GET", `/executions/count?workflow=${workflow.name}`)).count;
+  await expect.poll(count).toBe(5);
+  for (const snippet of await snippetsOf(page, "A batch", ["Go"])) {
+    expect(await snippet.run(key), snippet.name).toContain("completed");
+  }
+  await expect.poll(count).toBe(15);
+  const { data } = await admin.call<{ data: { total: number; completed: number }[] }>(
+    "GET",
+    `/workflows/${workflow.id}/batch`,
+  );
+  expect(data.map(({ total, completed }) => [total, completed])).toEqual(Array.from({ length: 5 }, () => [2, 2]));
 });
 
 test("a participant starts a workflow whose definition they may not see", async ({ page, admin, enter, hand }) => {

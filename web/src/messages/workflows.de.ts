@@ -48,6 +48,9 @@ export const workflow = {
   api: {
     about:
       "So starten Programme diesen Workflow. Die Eingabe ist die des Formulars. Ihren Schlüssel lesen sie aus CHARGEHAND_API_KEY:",
+    one: "Eine Ausführung",
+    batch: "Ein Batch",
+    aboutBatch: "Eine Ausführung für jedes Element. Hier haben zwei Elemente die Eingabe des Formulars.",
   },
   lines: (n: number) => plural(n, "Zeile", "Zeilen"),
   download: "Herunterladen",

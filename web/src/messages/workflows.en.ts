@@ -48,6 +48,9 @@ export const workflow = {
   api: {
     about:
       "Programs start this workflow so. The input is what is in the form. They read their key from CHARGEHAND_API_KEY:",
+    one: "One execution",
+    batch: "A batch",
+    aboutBatch: "One execution for each item. Here, two items have the input of the form.",
   },
   lines: (n: number) => plural(n, "line", "lines"),
   download: "Download",

@@ -7,7 +7,7 @@ import { read } from "../form/read.ts";
 import { formOf } from "../form/whole.ts";
 import { Snippet } from "../Snippet.tsx";
 import { entered } from "./entered.ts";
-import { workflowSnippets } from "./snippets.ts";
+import { batchSnippets, workflowSnippets } from "./snippets.ts";
 
 /** How programs start the workflow, with the input that is in the form. */
 export function Api({ workflow }: { workflow: WorkflowDetail }) {
@@ -18,13 +18,36 @@ export function Api({ workflow }: { workflow: WorkflowDetail }) {
       <p className="lead">
         {texts.about} <Link to="/account/api-keys">{t().nav.apiKeys}</Link>
       </p>
-      {workflowSnippets(location.origin, workflow, input).map(({ name, text }) => (
-        <section key={name} className="form">
-          <h2>{name}</h2>
-          <Snippet name={name} text={text} />
+      <Programs title={texts.one} snippets={workflowSnippets(location.origin, workflow, input)} />
+      <Programs
+        title={texts.batch}
+        about={texts.aboutBatch}
+        snippets={batchSnippets(location.origin, workflow, input)}
+      />
+    </div>
+  );
+}
+
+function Programs({
+  title,
+  about,
+  snippets,
+}: {
+  title: string;
+  about?: string;
+  snippets: { name: string; text: string }[];
+}) {
+  return (
+    <section className="form">
+      <h2>{title}</h2>
+      {about && <p className="meta">{about}</p>}
+      {snippets.map(({ name, text }) => (
+        <section key={name}>
+          <h3>{name}</h3>
+          <Snippet name={`${name}: ${title}`} text={text} />
         </section>
       ))}
-    </div>
+    </section>
   );
 }
 

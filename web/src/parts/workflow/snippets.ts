@@ -1,6 +1,9 @@
 /** How a string is written in a shell: as it is, whatever it has. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** A string of Go that has the text as it is: its escapes are those of JSON. Go refuses a byte order mark in a source. */
+const goString = (text: string): string => JSON.stringify(text).replaceAll("\ufeff", "\\ufeff");
+
 /**
  * How programs start a workflow and wait for its end. They read their key from the environment: it is in no snippet. The
  * input is text of JSON, which strings of Python and TypeScript write the same.
@@ -13,6 +16,83 @@ export function workflowSnippets(
   const { namespace, name } = workflow;
   const path = `${origin}/api/v1/workflows/${namespace}.${name}/executions?wait=30s`;
   const body = JSON.stringify({ input });
+  return [
+    ...requests(path, body),
+    {
+      name: "Go",
+      text: goProgram(
+        origin,
+        `	input := json.RawMessage(${goString(JSON.stringify(input))})
+	execution, err := c.Start(ctx, "${namespace}.${name}", input, client.StartOptions{Wait: 30 * time.Second})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(execution.Status, string(execution.Output))`,
+      ),
+    },
+    {
+      name: "CLI",
+      text: `chargehand run ${namespace}/${name} --url ${origin} --input ${quoted(JSON.stringify(input))}`,
+    },
+  ];
+}
+
+/** How programs start a batch of two items, each with the input, and wait for its end. */
+export function batchSnippets(
+  origin: string,
+  workflow: { namespace: string; name: string },
+  input: unknown,
+): { name: string; text: string }[] {
+  const { namespace, name } = workflow;
+  const path = `${origin}/api/v1/workflows/${namespace}.${name}/batch?wait=30s`;
+  const items = JSON.stringify([input, input]);
+  return [
+    ...requests(path, JSON.stringify({ items: [input, input], concurrency: 2 })),
+    {
+      name: "Go",
+      text: goProgram(
+        origin,
+        `	input := json.RawMessage(${goString(JSON.stringify(input))})
+	items := []json.RawMessage{input, input}
+	options := client.BatchOptions{Concurrency: 2, Wait: 30 * time.Second}
+	batch, err := c.StartBatch(ctx, "${namespace}.${name}", items, options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(batch.Status, batch.Completed, "of", batch.Total)`,
+      ),
+    },
+    {
+      name: "CLI",
+      text: `printf '%s' ${quoted(items)} > items.json
+chargehand batch ${namespace}/${name} --url ${origin} --items items.json --concurrency 2`,
+    },
+  ];
+}
+
+/** A whole program of Go, with the lines of its function. */
+const goProgram = (origin: string, lines: string) => `package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/chargehand/chargehand/client"
+)
+
+func main() {
+	ctx := context.Background()
+	c := client.New("${origin}", os.Getenv("CHARGEHAND_API_KEY"))
+${lines}
+}
+`;
+
+/** How a request with a body of JSON is sent. */
+function requests(path: string, body: string): { name: string; text: string }[] {
   return [
     {
       name: "curl",
@@ -50,10 +130,6 @@ with urllib.request.urlopen(request) as answer:
 });
 if (!answer.ok) throw new Error(await answer.text());
 console.log(await answer.json());`,
-    },
-    {
-      name: "CLI",
-      text: `chargehand run ${namespace}/${name} --url ${origin} --input ${quoted(JSON.stringify(input))}`,
     },
   ];
 }
