@@ -222,14 +222,7 @@ func storageError(err error) error {
 			RetryAfter: 1,
 		}
 	case errors.Is(err, store.ErrUnavailable):
-		return &unavailableError{
-			shown: &chargehand.Error{
-				Code:       chargehand.CodeUnavailable,
-				Detail:     "The storage cannot be used at the moment. Nothing was changed.",
-				RetryAfter: 1,
-			},
-			cause: err,
-		}
+		return &unavailableError{shown: store.Shown(err), cause: err}
 	}
 	return err
 }

@@ -144,9 +144,7 @@ func (s *Service) update(ctx context.Context, fn func(*store.Tx) error) error {
 // storageError makes an error of the store one that callers may see, if it is their business.
 func storageError(err error) error {
 	if errors.Is(err, store.ErrUnavailable) {
-		return errors.Join(&chargehand.Error{
-			Code: chargehand.CodeUnavailable, Detail: "The storage cannot be used at the moment. Nothing was changed.", RetryAfter: 1,
-		}, err)
+		return errors.Join(store.Shown(err), err)
 	}
 	return err
 }

@@ -43,9 +43,12 @@ func (e *Engine) request(ctx context.Context, no int64, event machine.Event, inT
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-e.ctx.Done(): // its driver may have ended without an answer
-		return store.ErrUnavailable
+		return store.InDoubt(errStopped)
 	}
 }
+
+// errStopped is why a request that was handed to a driver has no answer.
+var errStopped = errors.New("the engine has stopped")
 
 // requestError says that the hook of a request has failed. The request is undone, and its caller gets
 // the cause.

@@ -14,7 +14,8 @@ import (
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
-type outcomes struct{ confirmed, refused []string }
+// outcomes are the names of Updates: refused are those of which nothing may be there, of those inDoubt it may.
+type outcomes struct{ confirmed, refused, inDoubt []string }
 
 // writeThrough writes from several goroutines, calls disturb when some of it was confirmed,
 // and continues until something is confirmed after it.
@@ -35,14 +36,18 @@ func writeThrough(tb testing.TB, db store.DB, round int, disturb func()) (o outc
 				name := fmt.Sprintf("%d/%d/%d", round, i, n)
 				err := writeMeta(db, name, int64(round<<40|i<<32|n))
 				mu.Lock()
-				if err != nil {
-					if o.refused = append(o.refused, name); !errors.Is(err, store.ErrUnavailable) {
-						tb.Errorf("%s: %v, want ErrUnavailable", name, err)
-					}
-				} else if o.confirmed = append(o.confirmed, name); true {
+				switch {
+				case err == nil:
+					o.confirmed = append(o.confirmed, name)
 					if confirmed++; confirmed == 200 {
 						close(enough)
 					}
+				case errors.Is(err, store.ErrInDoubt):
+					o.inDoubt = append(o.inDoubt, name)
+				case errors.Is(err, store.ErrUnavailable):
+					o.refused = append(o.refused, name)
+				default:
+					tb.Errorf("%s: %v, want ErrUnavailable", name, err)
 				}
 				mu.Unlock()
 				if err != nil {

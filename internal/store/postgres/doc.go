@@ -23,7 +23,7 @@
 //   - In Shared mode, numbers (no) ascend in the order of the inserts, not of the commits.
 //   - If the connection is lost while COMMIT is on its way, Update asks the server what became
 //     of the transaction. Only when that cannot be found out within ten seconds, it returns
-//     store.ErrUnavailable although the transaction may have been written; an owner that
+//     store.ErrInDoubt, because the transaction may have been written; an owner that
 //     learns later that it was written gives the database up.
 //
 // An owner must be connected to PostgreSQL directly, not through a pooler.

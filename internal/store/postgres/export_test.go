@@ -1,5 +1,7 @@
 package postgres
 
+import "time"
+
 // Rewrite is what a text of package store becomes.
 func Rewrite(query string) string { return rewrite(ordered(query)).text }
 
@@ -8,6 +10,9 @@ func ManyText(text string) string { return manyText(text) }
 
 // Trips is the number of round trips so far.
 func Trips(db *DB) int64 { return db.trips.Load() }
+
+// SetResolveTime changes how long an Update whose COMMIT was not answered waits to know.
+func SetResolveTime(db *DB, d time.Duration) { db.resolveTime = d }
 
 // Epoch counts the processes that have owned the database, up to this one; 0 before
 // TryOwn has succeeded.

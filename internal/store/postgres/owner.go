@@ -40,7 +40,7 @@ type ownership struct {
 	pid   uint32 // of the last session; used by the worker
 	born  string // when the server started it
 
-	inDoubt []mark // transactions whose Updates returned ErrUnavailable without knowing; used by the worker
+	inDoubt []mark // transactions whose Updates returned store.ErrInDoubt; used by the worker
 
 	once sync.Once
 	lost chan struct{}

@@ -26,6 +26,8 @@ type DB struct {
 	owner   *ownership
 	trips   atomic.Int64
 	once    sync.Once
+
+	resolveTime time.Duration
 }
 
 var _ store.DB = (*DB)(nil)
@@ -48,7 +50,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{options: o, config: config, reading: reading(config), schema: known}
+	db := &DB{options: o, config: config, reading: reading(config), schema: known, resolveTime: resolveTime}
 	db.owner = &ownership{db: db, lost: make(chan struct{})}
 	if err := db.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -126,7 +128,7 @@ const resolveTime = 10 * time.Second
 // heartbeat could keep; and nothing may be written with another one before the outcome is known, because
 // regain refuses that (clear). If another process takes the database over in between, regain finds its epoch.
 func (db *DB) resolve(m mark) (committed, known bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), resolveTime)
+	ctx, cancel := context.WithTimeout(context.Background(), db.resolveTime)
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

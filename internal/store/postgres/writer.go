@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/dialect"
 )
 
@@ -187,7 +188,7 @@ func (w *worker) resolveCommit(g *group, err error) {
 	case known:
 		dialect.FailWritten(g.requests, unavailable(fmt.Errorf("transaction undone: %w", err)))
 	default:
-		dialect.FailWritten(g.requests, unavailable(fmt.Errorf("the connection was lost during the commit, and whether it was written is not known: %w", err)))
+		dialect.FailWritten(g.requests, store.InDoubt(fmt.Errorf("the connection was lost during the commit: %w", err)))
 		w.inDoubt(g.mark)
 	}
 }

@@ -13,5 +13,6 @@
 // pages, each in a View of its own.
 //
 // After a full disk or an I/O error, Update returns store.ErrUnavailable and nothing of it
-// was written; the next one tries again on a fresh connection.
+// was written; the next one tries again on a fresh connection. A COMMIT that ends with another error than that of a
+// full disk is store.ErrInDoubt: the log may hold all of it, and what reads the log after a crash would find it.
 package sqlite

@@ -41,6 +41,17 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
 }
 
+// commitError is the error of Updates whose COMMIT has failed. Writing the last page of a transaction into the log
+// makes it one that is found there after a crash. A full disk or a lock comes before that; what fails to
+// sync the log, or to note its pages in the index, comes behind it.
+func commitError(err error) error {
+	switch driver.ErrCode(err).ToPrimary() {
+	case driver.ResultFull, driver.ResultBusy, driver.ResultLocked, driver.ResultReadOnly:
+		return unavailable(err)
+	}
+	return store.InDoubt(err)
+}
+
 // broken reports whether a connection should be opened anew after err: what it knows of
 // the file may be stale.
 func broken(err error) bool {

@@ -207,7 +207,7 @@ func (w *writer) run(group []*request) {
 		return
 	}
 	if err := w.step(end); err != nil {
-		dialect.FailWritten(group, unavailable(err))
+		dialect.FailWritten(group, commitError(err))
 		w.drop()
 		return
 	}
