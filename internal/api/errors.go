@@ -183,7 +183,7 @@ var problemTypes = map[chargehand.Code]problemType{
 	chargehand.CodeInternal: {http.StatusInternalServerError, "Something went wrong on the server",
 		"The fault is the server's. Tell its operator the request_id."},
 	chargehand.CodeUnavailable: {http.StatusServiceUnavailable, "The server cannot do this at the moment",
-		"The server is starting, stopping, or cannot write to its storage. Retry-After says when to try again."},
+		"The server is starting, stopping, or cannot write to its storage. It may have done what was asked all the same: repeat a POST with the same Idempotency-Key, if it has one. Retry-After says when to try again."},
 }
 
 // ProblemType is one error code of the API as its page explains it.

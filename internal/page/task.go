@@ -61,7 +61,7 @@ type Task struct {
 	At    string // when the state began; empty: not said
 	Error string // what went wrong; empty: nothing
 	Given string // with TaskUsed, the title of the outcome
-	Again bool   // with TaskProblem: a form was sent, and nothing was done with it
+	Again bool   // with TaskProblem: a form was sent, and may not have arrived
 
 	Name         string // of the addressee
 	Title        string

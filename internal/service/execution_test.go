@@ -146,6 +146,11 @@ func TestUnavailableStorage(t *testing.T) {
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "start:") {
 		t.Errorf("the log gets %v, want the cause", err)
 	}
+	fx.engine.refuse = fmt.Errorf("start: %w", store.InDoubt(errors.New("the connection was lost")))
+	_, _, err = fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID})
+	if shown := wantCode(t, err, chargehand.CodeUnavailable); !strings.Contains(shown.Detail, "whether it was carried out is not known") {
+		t.Errorf("in doubt is shown as %+v", shown)
+	}
 	fx.db.broken.Store(true)
 	fx.pass(time.Hour)
 	_, err = fx.GetWorkflow(t.Context(), fx.p, flow.ID)

@@ -12,7 +12,7 @@ import (
 var (
 	ErrNotFound    = errors.New("not found")
 	ErrConflict    = errors.New("conflict")            // a unique constraint, or a compare-and-set that lost
-	ErrUnavailable = errors.New("storage unavailable") // disk full, read-only, I/O error, closed; see ErrInDoubt
+	ErrUnavailable = errors.New("storage unavailable") // disk full, read-only, I/O error, closed
 	ErrLocked      = errors.New("database in use by another process")
 	ErrDamaged     = errors.New("damaged") // a row that cannot be read, though the database can
 )
@@ -23,8 +23,8 @@ type DB interface {
 	// on the writer's goroutine: it does nothing but SQL on its Conn. Another Update or View
 	// inside it may wait for itself without end, and runtime.Goexit (FailNow of a test) would end
 	// the writer. ctx only bounds the wait to be queued; once fn runs, the outcome
-	// is reported whatever ctx says: an error is ErrInDoubt where the outcome is not known. fn may run more than once, when PostgreSQL asks for it:
-	// what it captured must be set, not added to, and what it learned counts only when Update
+	// is reported whatever ctx says, with ErrInDoubt where it is not known. fn may run more than once, when
+	// PostgreSQL asks for it: what it captured must be set, not added to, and what it learned counts only when Update
 	// has returned nil.
 	Update(ctx context.Context, fn func(Conn) error) error
 	// View runs fn on a read connection with one consistent snapshot.

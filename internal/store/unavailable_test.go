@@ -10,14 +10,14 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 )
 
-// Callers are never told that nothing was done, and are told when that is not known.
+// The answer never says that nothing was done, and says where that is not known.
 func TestShown(t *testing.T) {
 	t.Parallel()
-	doubt := fmt.Errorf("start: %w", store.InDoubt(errors.New("SECRET host")))
-	if !errors.Is(doubt, store.ErrUnavailable) || !errors.Is(doubt, store.ErrInDoubt) || !strings.Contains(doubt.Error(), "SECRET host") {
-		t.Errorf("in doubt: %v", doubt)
+	unknown := fmt.Errorf("start: %w", store.InDoubt(errors.New("SECRET host")))
+	if !errors.Is(unknown, store.ErrUnavailable) || !errors.Is(unknown, store.ErrInDoubt) || !strings.Contains(unknown.Error(), "SECRET host") {
+		t.Errorf("in doubt: %v", unknown)
 	}
-	for _, err := range []error{doubt, fmt.Errorf("%w: SECRET disk", store.ErrUnavailable)} {
+	for _, err := range []error{unknown, fmt.Errorf("%w: SECRET disk", store.ErrUnavailable)} {
 		shown := store.Shown(err)
 		if shown.Code != chargehand.CodeUnavailable || shown.RetryAfter < 1 || !strings.Contains(shown.Detail, "same Idempotency-Key") ||
 			strings.Contains(shown.Detail, "SECRET") || strings.Contains(strings.ToLower(shown.Detail), "nothing") {
