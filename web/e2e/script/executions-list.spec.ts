@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
 import { scrollUntil } from "../time.ts";
@@ -112,6 +113,83 @@ test("failures are grouped by cause, and a group leads to what is in it", async 
   await expect(page).toHaveURL(`/executions/${ids[1]}`);
   await page.goBack();
   await expect(page).toHaveURL(listed);
+});
+
+test("what matches a filter is saved as a file, all pages of it", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  hand,
+  watch,
+  inspect,
+}) => {
+  const workflow = await apply(admin, greets);
+  const items = Array.from({ length: 103 }, (_, i) => ({ name: `n${i}` }));
+  await runBatch(admin, workflow, items);
+  await run(admin, workflow, { name: "Ada" }); // which the filter leaves out
+  await signIn(member); // who may look only
+  await page.goto(`/executions?filter=workflow:${workflow.name}+cause:batch`);
+  await expect(rows(page).first()).toBeVisible();
+  await hand.press("Export");
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("newest first, up to 10,000");
+  await inspect("executions-export");
+
+  // A server that is gone for a moment takes nothing away but the attempt.
+  const start = dialog.getByRole("button", { name: "Export", exact: true });
+  await page.route(/executions\?.*cursor=/u, (route) => route.abort(), { times: 1 });
+  await start.click();
+  await expect(dialog.getByRole("alert")).toContainText("The server cannot be reached.");
+  expect(watch.take().filter((line) => !line.startsWith("a request that failed: "))).toEqual([]);
+  await inspect("executions-export-failed");
+  const saved = async () => {
+    const [file] = await Promise.all([page.waitForEvent("download"), start.click()]);
+    return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+  };
+  const csv = await saved();
+  await expect(dialog.getByRole("status").filter({ hasText: "103 executions saved." })).toBeVisible();
+  expect(csv.name).toBe("executions.csv");
+  const lines = csv.text.trimEnd().split("\r\n");
+  expect(lines[0]).toMatch(/^id,workflow,workflow_version,status,/u);
+  expect(lines).toHaveLength(104);
+  expect(new Set(lines.slice(1).map((line) => line.split(",")[0])).size).toBe(103);
+  await dialog.getByLabel("Format").selectOption("jsonl");
+  const jsonl = await saved();
+  expect(jsonl.name).toBe("executions.jsonl");
+  const read = jsonl.text.trimEnd().split("\n");
+  expect(read.map((line) => (JSON.parse(line) as { cause: { kind: string } }).cause.kind)).toEqual(
+    Array.from({ length: 103 }, () => "batch"),
+  );
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "Export", exact: true })).toBeFocused();
+
+  // Of more than an export has, the newest are saved, and it says so. One that is closed asks no further.
+  const [first] = read;
+  let pages = 0;
+  let hold = false;
+  await page.route(/executions\?.*limit=100\b/u, async (route) => {
+    pages++;
+    const data = Array.from({ length: 100 }, () => JSON.parse(first ?? "") as unknown);
+    await (hold ? new Promise(() => {}) : route.fulfill({ json: { data, cursor: `c${pages}` } }));
+  });
+  await hand.press("Export");
+  expect((await saved()).text.trimEnd().split("\r\n")).toHaveLength(10_001);
+  await expect(dialog).toContainText("There are older ones.");
+  expect(pages).toBe(100);
+  hold = true;
+  await start.click();
+  await expect(dialog.getByRole("status").filter({ hasText: "0 executions read" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  expect(pages).toBe(101);
+  expect(watch.take().filter((line) => !line.startsWith("a request that failed: "))).toEqual([]);
+
+  await page.goto(`/executions?filter=workflow:${workflow.name}+cause:schedule`);
+  await hand.press("Export");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await start.click();
+  await expect(dialog).toContainText("no file was saved");
 });
 
 test("columns and views are kept, and the filter is suggested", async ({

@@ -25,6 +25,7 @@ export const executions = {
   removeView: (name: string) => `Ansicht ${name} entfernen`,
   lastFilter: (filter: string) => `Letzter Filter: ${filter}`,
   countThem: "Zählen",
+  export: "Exportieren",
   atLeast: (n: number) => `mindestens ${plural(n, "Ausführung", "Ausführungen")}`,
   examined: (at: string) => `Ausführungen von vor ${at} wurden nicht betrachtet.`,
   group: "Nach Ursache",

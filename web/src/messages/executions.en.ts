@@ -25,6 +25,7 @@ export const executions = {
   removeView: (name: string) => `Remove the view ${name}`,
   lastFilter: (filter: string) => `Last filter: ${filter}`,
   countThem: "Count",
+  export: "Export",
   atLeast: (n: number) => `at least ${plural(n, "execution", "executions")}`,
   examined: (at: string) => `Executions from before ${at} were not looked at.`,
   group: "Group by cause",

@@ -13,6 +13,7 @@ import { Copy, shortId } from "../parts/Copy.tsx";
 import { Columns } from "../parts/executions/Columns.tsx";
 import { chosenColumns, shares, type Column } from "../parts/executions/columns.ts";
 import { Count } from "../parts/executions/Count.tsx";
+import { Export } from "../parts/executions/Export.tsx";
 import { Failures } from "../parts/executions/Failures.tsx";
 import { FilterBar } from "../parts/executions/FilterBar.tsx";
 import { columnName } from "../parts/executions/names.ts";
@@ -83,6 +84,7 @@ export default function Executions() {
           {texts.group}
         </Button>
         {sound && <Count key={`count ${filter}`} filter={filter} query={query} />}
+        {sound && <Export query={query} />}
         {last !== null && (
           <Link to="/executions" search={{ filter: last }}>
             {texts.lastFilter(last)}
