@@ -1,6 +1,6 @@
 import { ActionIcon, Modal } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
-import type { ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useLostSince } from "../api/connection.ts";
 import { t } from "../messages/index.ts";
 
@@ -14,6 +14,7 @@ export interface DialogProps {
 }
 
 export default function DialogWindow({ title, close, stays = false, size, children }: DialogProps) {
+  useFocusBack();
   return (
     <Modal.Root
       opened
@@ -38,6 +39,19 @@ export default function DialogWindow({ title, close, stays = false, size, childr
         </Modal.Body>
       </Modal.Content>
     </Modal.Root>
+  );
+}
+
+/** What had the focus when the dialog opened has it again: Mantine does that only for one that was in the page before. */
+function useFocusBack(): void {
+  const [before] = useState(() => document.activeElement);
+  useEffect(
+    () => () => {
+      if (document.activeElement === document.body && before instanceof HTMLElement && before.isConnected) {
+        before.focus({ preventScroll: true });
+      }
+    },
+    [before],
   );
 }
 
