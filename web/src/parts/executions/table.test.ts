@@ -4,7 +4,7 @@ import { asCSV, asLines } from "./table.ts";
 
 const one = {
   id: "019c13f4",
-  workflow: "claims/intake",
+  workflow: "shop/order",
   workflow_version: "1.0.0",
   status: "error",
   phase: "faulted",
@@ -18,7 +18,7 @@ const one = {
 test("a table has a line of names, and each cell is text", () => {
   const csv = asCSV([one]);
   expect(csv.startsWith("id,workflow,workflow_version,status,")).toBe(true);
-  expect(csv).toContain("019c13f4,claims/intake,1.0.0,error,faulted,2026-01-31T10:00:00Z,,,api,");
+  expect(csv).toContain("019c13f4,shop/order,1.0.0,error,faulted,2026-01-31T10:00:00Z,,,api,");
   expect(csv).toContain(String.raw`"{""customer"":""say \""yes\"", now""}"`);
   expect(csv).toContain(`"'=HYPERLINK(""http://example.com"")"`);
   expect(csv.endsWith('late,,"a\nb"\r\n')).toBe(true);
