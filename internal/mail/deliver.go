@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// atOnce bounds the connections of a process to the mail server.
-	atOnce = 4
 	// sendTime bounds one attempt. It is much shorter than the lease.
 	sendTime  = time.Minute
 	leaseTime = 3 * time.Minute
@@ -41,13 +39,12 @@ func (o *Outbox) Run(ctx context.Context) {
 	// What is being sent when the process stops has a moment to end.
 	sending, release := background.Grace(ctx, endTime)
 	defer func() { running.Wait(); release() }()
-	free := make(chan struct{}, atOnce)
 	clock := time.NewTicker(o.config.Every)
 	defer clock.Stop()
 	troubled := false
 	for ctx.Err() == nil {
 		select {
-		case free <- struct{}{}:
+		case o.places.prompt <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
@@ -57,13 +54,10 @@ func (o *Outbox) Run(ctx context.Context) {
 		}
 		troubled = err != nil
 		if row != nil {
-			running.Go(func() {
-				defer func() { <-free }()
-				o.deliver(sending, row)
-			})
+			running.Go(func() { o.places.use(func() { o.deliver(sending, row) }) })
 			continue
 		}
-		<-free
+		<-o.places.prompt
 		select {
 		case <-o.wake:
 		case <-clock.C:
@@ -186,9 +180,11 @@ func (o *Outbox) deliver(ctx context.Context, j *job) {
 }
 
 // send hands a mail to the mail server. noted is called when it is noted how that went: until then no other mail of the
-// process is handed over, so that of those under way at most one is sent twice when the process dies.
+// process is handed over, so that of those under way at most one is sent twice when the process dies. Only a server that
+// takes long over its answer has another one handed over before: cut off instead, the mail would be sent twice as well.
 func (o *Outbox) send(ctx context.Context, j *job) (noted func(), err error) {
 	noted = func() {}
+	answered := func() bool { return true }
 	content, err := j.mail.Letter.Write()
 	if err != nil {
 		return noted, err
@@ -201,13 +197,15 @@ func (o *Outbox) send(ctx context.Context, j *job) (noted func(), err error) {
 		Ready: func(ctx context.Context) error {
 			select {
 			case o.taking <- struct{}{}:
-				noted = func() { <-o.taking }
+				noted = sync.OnceFunc(func() { <-o.taking })
+				answered = time.AfterFunc(o.places.after, noted).Stop
 				return nil
 			case <-ctx.Done():
 				return fmt.Errorf("%w while another mail was handed over", context.Cause(ctx))
 			}
 		},
 	})
+	answered()
 	return noted, err
 }
 

@@ -6,7 +6,10 @@
 //     was undone is never sent.
 //   - A mail is sent twice only if a process ends, or loses the database, between the answer of the mail server and the
 //     note of it. Both have the same Message-ID. Of the mails that a process has under way, one at a time is taken by
-//     the mail server and noted, so the end of a process has at most one mail sent twice.
+//     the mail server and noted, so the end of a process has at most one mail sent twice, beside those for whose answer
+//     it has waited longer than slowAfter.
+//   - A mail with which the mail server takes long delays the others by slowAfter at most, while there are up to
+//     slowAtOnce such mails. Each step and each attempt ends in time, whatever the server does.
 //   - What a mail says is sealed in its row, because it may hold a link, and is forgotten when the mail has ended.
 //   - The rows are bounded in number, and each in size. A full outbox makes Put say so; the change happens all the
 //     same.

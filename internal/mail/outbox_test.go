@@ -257,6 +257,45 @@ func TestMailThatHangs(t *testing.T) {
 	}
 }
 
+// TestMailsThatHang: more mails than are sent at once hang, for as long as the test runs, at a recipient or when the
+// mail server has them as a whole. The others overtake them, and none is lost or sent twice.
+func TestMailsThatHang(t *testing.T) {
+	for _, at := range []string{"to", "taken"} {
+		t.Run(at, func(t *testing.T) {
+			f := newSQLite(t)
+			f.server.Refuse(func(stage, to string) error {
+				if stage == at && strings.HasPrefix(to, "hangs") {
+					<-t.Context().Done()
+				}
+				return nil
+			})
+			o := f.outbox(f.store)
+			o.places.after = 10 * time.Millisecond
+			const hanging, others = atOnce + 2, 10
+			for i := range hanging {
+				f.put(o, f.mail(fmt.Sprintf("hangs%d@example.org", i)))
+			}
+			for i := range others {
+				f.put(o, f.mail(fmt.Sprintf("p%d@example.org", i)))
+			}
+			f.run(o)
+			f.eventually("all others are sent", func() bool { return f.waiting() == hanging })
+			to := map[string]int{}
+			for _, m := range f.server.Mails() {
+				to[m.To]++
+			}
+			for i := range others {
+				if n := to[fmt.Sprintf("p%d@example.org", i)]; n != 1 {
+					t.Errorf("%d mails came to p%d", n, i)
+				}
+			}
+			if got := o.Stats(); got.Sent != others || got.GivenUp != 0 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 func TestFullOutbox(t *testing.T) {
 	f := newSQLite(t)
 	o := f.outbox(f.store)
