@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,12 +52,51 @@ func Write(g *client.Recording, p *plan.Plan, o Options) ([]byte, error) {
 		fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", o.Schema)
 	}
 	fmt.Fprintf(&b, "# Recorded from the execution %s of %s %s, revision %d.\n", g.ExecutionID, g.WorkflowName, g.WorkflowVersion, g.Revision)
-	properties(&b, ordered{{"workflow", o.Workflow}}, 0)
-	b.WriteString("tests:\n")
+	var rest bytes.Buffer
+	properties(&rest, ordered{{"workflow", o.Workflow}}, 0)
+	rest.WriteString("tests:\n")
 	var body bytes.Buffer
 	properties(&body, test, 4)
-	b.WriteString("  - " + strings.TrimPrefix(body.String(), "    "))
+	rest.WriteString("  - " + strings.TrimPrefix(body.String(), "    "))
+	b.WriteString(w.left(bytes.Count(b.Bytes(), []byte("\n")), rest.String()))
+	b.Write(rest.Bytes())
 	return b.Bytes(), nil
+}
+
+// maxLeft bounds the lines that the comment about redacted values names.
+const maxLeft = 20
+
+// left is a comment that says where the text of a secret is missing from a file, of which it follows the first lines,
+// and what to write there. Empty: nowhere, or it is known which secret it was.
+func (w *writer) left(lines int, rest string) string {
+	if _, _, known := w.onlySecret(); known || len(w.recording.Secrets) == 0 {
+		return ""
+	}
+	const about = 3 // lines of the comment
+	var at []string
+	more := ""
+	for i, line := range strings.Split(rest, "\n") {
+		switch {
+		case !strings.Contains(line, redacted):
+		case len(at) == maxLeft:
+			more = " and below"
+		default:
+			at = append(at, strconv.Itoa(lines+about+i+1))
+		}
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	names := slices.Sorted(slices.Values(w.recording.Secrets))
+	for i, name := range names {
+		names[i] = wordText(name)
+	}
+	if len(names) > maxLeft {
+		names = append(names[:maxLeft:maxLeft], "others")
+	}
+	return "# " + redacted + " stands for the value of a secret (" + strings.Join(names, ", ") + "); the recording does not say of which, or of which field.\n" +
+		"# Write there the value that the test has for it under \"secrets\". Until then the test may fail, or pass by chance.\n" +
+		"# Lines: " + strings.Join(at, ", ") + more + "\n"
 }
 
 type writer struct {

@@ -3,6 +3,7 @@ package testrecord_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -156,6 +157,40 @@ do:
 		if err != nil || !f.Passed() || strings.Contains(string(f.Text), "[redacted]") || !strings.Contains(string(f.Text), "Bearer secret-token") {
 			t.Errorf("%v %+v %+v\n%s", err, f.Problems, f.Test, f.Text)
 		}
+	}
+}
+
+// Where there are several secrets, the file says in which lines the text of one is missing.
+func TestSeveralSecrets(t *testing.T) {
+	g := recorded(t)
+	g.Output = json.RawMessage(`{"n":7,"mail":"Bearer [redacted]"}`)
+	for i := range g.Outcomes {
+		if g.Outcomes[i].Kind == "event" {
+			g.Outcomes[i].Output = json.RawMessage(`{"specversion":"1.0","id":"1","source":"/s","type":"org.example.paid","data":{"n":7,"mail":"Bearer [redacted]"}}`)
+		}
+	}
+	for _, schema := range []string{"", "https://example.org/test.json"} {
+		f, err := testrecord.Record(t.Context(), g, testrecord.Options{Schema: schema, Workflow: "order.yaml", Source: []byte(definition)}, testrecord.NoFiles)
+		if err != nil || f.Test == nil {
+			t.Fatalf("%v %+v", err, f.Problems)
+		}
+		text, said := string(f.Text), ""
+		var want []string
+		for i, line := range strings.Split(text, "\n") {
+			switch {
+			case strings.HasPrefix(line, "# Lines: "):
+				said = strings.TrimPrefix(line, "# Lines: ")
+			case strings.Contains(line, "[redacted]") && !strings.HasPrefix(line, "#"):
+				want = append(want, strconv.Itoa(i+1))
+			}
+		}
+		if len(want) != 2 || said != strings.Join(want, ", ") || !strings.Contains(text, "of a secret (smtp, token)") {
+			t.Errorf("it names the lines %q, want %q:\n%s", said, want, text)
+		}
+	}
+	// Nothing is missing from the recording as it is.
+	if f, err := testrecord.Record(t.Context(), recorded(t), testrecord.Options{Workflow: "order.yaml", Source: []byte(definition)}, testrecord.NoFiles); err != nil || strings.Contains(string(f.Text), "# Lines") {
+		t.Errorf("%v\n%s", err, f.Text)
 	}
 }
 
