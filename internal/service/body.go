@@ -71,7 +71,11 @@ func unknownField(name string, known []string) chargehand.FieldError {
 	} else {
 		detail += " Known fields: " + strings.Join(known, ", ") + "."
 	}
-	return chargehand.FieldError{Pointer: pointer(name), Code: string(chargehand.CodeUnknownField), Detail: detail}
+	at := pointer(name)
+	if len(name) > maxFieldText {
+		at = "" // the answer does not repeat it: the body as a whole is wrong
+	}
+	return chargehand.FieldError{Pointer: at, Code: string(chargehand.CodeUnknownField), Detail: detail}
 }
 
 // Suggest finds the known name that was probably meant; empty: none is near.
@@ -209,6 +213,18 @@ func (f *fields) texts(name string, maxItems int) []string {
 		if texts[i], ok = v.(string); !ok {
 			f.failAt([]string{name, strconv.Itoa(i)}, "wrong_type",
 				"The entries of "+excerpt.Quote(name)+" must be strings, not "+value.KindOf(v)+".")
+		}
+	}
+	return texts
+}
+
+// shortTexts reads an array of strings of at most maxFieldText bytes each; nil if absent.
+func (f *fields) shortTexts(name string, maxItems int) []string {
+	texts := f.texts(name, maxItems)
+	for i, text := range texts {
+		if len(text) > maxFieldText {
+			f.failAt([]string{name, strconv.Itoa(i)}, "too_long",
+				"The entries of "+excerpt.Quote(name)+" must not be longer than "+strconv.Itoa(maxFieldText)+" bytes.")
 		}
 	}
 	return texts

@@ -28,7 +28,7 @@ func (s *Service) answerByEvent(ctx context.Context, p *Principal, id chargehand
 		return inData(err)
 	}
 	given := f.answer()
-	given.files = f.texts("files", human.MaxFiles)
+	given.files = f.shortTexts("files", human.MaxFiles)
 	if err := f.err(); err != nil {
 		return inData(err)
 	}

@@ -168,7 +168,7 @@ func readAnswer(body value.Value) (a givenAnswer, err error) {
 		return a, err
 	}
 	a = f.answer()
-	a.onBehalfOf, a.files = f.text("on_behalf_of", maxFieldText), f.texts("files", human.MaxFiles)
+	a.onBehalfOf, a.files = f.text("on_behalf_of", maxFieldText), f.shortTexts("files", human.MaxFiles)
 	return a, f.err()
 }
 

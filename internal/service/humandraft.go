@@ -115,7 +115,7 @@ func readDraft(body value.Value) (d TaskDraft, err error) {
 		return d, err
 	}
 	d = TaskDraft{
-		Outcome: f.text("outcome", maxFieldText), Data: f.values["data"], Comment: f.text("comment", human.MaxComment), Files: f.texts("files", human.MaxFiles),
+		Outcome: f.text("outcome", maxFieldText), Data: f.values["data"], Comment: f.text("comment", human.MaxComment), Files: f.shortTexts("files", human.MaxFiles),
 	}
 	return d, f.err()
 }
