@@ -44,7 +44,7 @@ func (o *Outbox) Run(ctx context.Context) {
 	troubled := false
 	for ctx.Err() == nil {
 		select {
-		case o.places.prompt <- struct{}{}:
+		case o.permits.prompt <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
@@ -54,10 +54,10 @@ func (o *Outbox) Run(ctx context.Context) {
 		}
 		troubled = err != nil
 		if row != nil {
-			running.Go(func() { o.places.use(func() { o.deliver(sending, row) }) })
+			running.Go(func() { o.permits.use(func() { o.deliver(sending, row) }) })
 			continue
 		}
-		<-o.places.prompt
+		<-o.permits.prompt
 		select {
 		case <-o.wake:
 		case <-clock.C:
@@ -180,8 +180,9 @@ func (o *Outbox) deliver(ctx context.Context, j *job) {
 }
 
 // send hands a mail to the mail server. noted is called when it is noted how that went: until then no other mail of the
-// process is handed over, so that of those under way at most one is sent twice when the process dies. Only a server that
-// takes long over its answer has another one handed over before: cut off instead, the mail would be sent twice as well.
+// process is handed over, so that of those under way at most one is sent twice when the process dies. Only while the
+// server takes long over its answer, another one is handed over before: cut off instead, a mail that the server has
+// taken would be sent twice as well.
 func (o *Outbox) send(ctx context.Context, j *job) (noted func(), err error) {
 	noted = func() {}
 	answered := func() bool { return true }
@@ -198,7 +199,7 @@ func (o *Outbox) send(ctx context.Context, j *job) (noted func(), err error) {
 			select {
 			case o.taking <- struct{}{}:
 				noted = sync.OnceFunc(func() { <-o.taking })
-				answered = time.AfterFunc(o.places.after, noted).Stop
+				answered = time.AfterFunc(o.permits.after, noted).Stop
 				return nil
 			case <-ctx.Done():
 				return fmt.Errorf("%w while another mail was handed over", context.Cause(ctx))

@@ -52,7 +52,7 @@ type Outbox struct {
 	most      int // MaxWaiting, less in tests
 	wake      chan struct{}
 	taking    chan struct{} // full while the mail server takes a mail, and until that is noted
-	places    places
+	permits   permits
 
 	sent, failures, givenUp, refused atomic.Int64
 	failing                          atomic.Bool
@@ -85,7 +85,7 @@ func New(c Config) *Outbox {
 	}
 	return &Outbox{
 		config: c, completes: map[letter.Kind]Complete{}, most: MaxWaiting, wake: make(chan struct{}, 1), taking: make(chan struct{}, 1),
-		places: newPlaces(),
+		permits: newPermits(),
 	}
 }
 

@@ -270,7 +270,7 @@ func TestMailsThatHang(t *testing.T) {
 				return nil
 			})
 			o := f.outbox(f.store)
-			o.places.after = 10 * time.Millisecond
+			o.permits.after = 10 * time.Millisecond
 			const hanging, others = atOnce + 2, 10
 			for i := range hanging {
 				f.put(o, f.mail(fmt.Sprintf("hangs%d@example.org", i)))

@@ -53,7 +53,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 		_, err := fx.ReassignHumanTask(ctx, fx.p, id, body)
 		return err
 	}
-	claim := func(body value.Value) error {
+	take := func(body value.Value) error {
 		_, err := fx.ClaimHumanTask(ctx, fx.p, id, body)
 		return err
 	}
@@ -86,8 +86,8 @@ func TestBoundsOfAnswers(t *testing.T) {
 		"user of a reassignment":   {reassign(body{"users": []any{long}}), "/users"},
 		"users of a reassignment":  {reassign(body{"users": list(101, "a@example.org")}), "/users"},
 		"groups of a reassignment": {reassign(body{"groups": []any{long}}), "/groups"},
-		"claim":                    {claim(body{"force": long}), "/force"},
-		"unknown field of a claim": {claim(body{long: true}), ""},
+		"to take it":               {take(body{"force": long}), "/force"},
+		"unknown field":            {take(body{long: true}), ""},
 	} {
 		var refused *chargehand.Error
 		if !errors.As(c.err, &refused) {
