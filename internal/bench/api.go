@@ -24,8 +24,13 @@ func newAPI(address, key string, connections int) *api {
 		base: strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/api/v1") + "/api/v1",
 		key:  key,
 		http: &http.Client{
-			Transport: &http.Transport{MaxIdleConns: 2 * connections, MaxIdleConnsPerHost: 2 * connections},
-			Timeout:   90 * time.Second,
+			Transport: &http.Transport{
+				MaxIdleConns: 2 * connections, MaxIdleConnsPerHost: 2 * connections,
+				// Below the two minutes of the server: a POST is not repeated by net/http when it meets a connection
+				// in the moment in which the server closes it.
+				IdleConnTimeout: time.Minute,
+			},
+			Timeout: 90 * time.Second,
 		},
 	}
 }
