@@ -1,10 +1,15 @@
 import { Button } from "@mantine/core";
-import { IconAlertOctagon, IconLock } from "@tabler/icons-react";
+import { IconAlertOctagon, IconAlertTriangle, IconLock } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Problem } from "../api/problem.ts";
 import { formatDuration } from "../messages/format.ts";
 import { currentLanguage, t } from "../messages/index.ts";
 import { Copy } from "./Copy.tsx";
+
+/** The icon of what is not wrong yet. It comes with the entry, where it packs better than in a file of its own. */
+export function WarningIcon({ size }: { size: number }) {
+  return <IconAlertTriangle aria-hidden size={size} />;
+}
 
 /** One sentence about what is not there, and what to do. */
 export function Empty({ text, children }: { text: string; children?: ReactNode }) {

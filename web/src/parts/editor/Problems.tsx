@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
-import { IconAlertOctagon, IconAlertTriangle } from "@tabler/icons-react";
+import { IconAlertOctagon } from "@tabler/icons-react";
 import type { Remark } from "../../editor/code.ts";
 import { definitionTexts } from "../../messages/definition.ts";
-import { Failure } from "../Notice.tsx";
+import { Failure, WarningIcon } from "../Notice.tsx";
 
 /** What is wrong with a definition. Each leads to its place. */
 export function Problems({
@@ -35,7 +35,7 @@ export function Problems({
       <ul>
         {remarks.map((remark) => {
           const isError = remark.severity === "error";
-          const Icon = isError ? IconAlertOctagon : IconAlertTriangle;
+          const Icon = isError ? IconAlertOctagon : WarningIcon;
           return (
             <li key={`${remark.line} ${remark.column} ${remark.detail}`}>
               <Button variant="subtle" size="compact-sm" onClick={() => go(remark)}>
