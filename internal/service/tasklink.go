@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 const (
 	// MaxTaskLinks bounds the links that people and API keys make to one task.
 	MaxTaskLinks = 100
+	// MaxOpenLinks bounds the links to open tasks that one person has made: those of a session are revoked in the
+	// transaction that ends it.
+	MaxOpenLinks = 10_000
 	// maxMailedLinks is how many links the server mails to one address for one task. An older one counts no more.
 	maxMailedLinks = 3
 	maxShownLinks  = MaxTaskLinks + maxMailedLinks*human.MaxAssignees
@@ -68,7 +72,7 @@ type LinkHumanTask struct {
 // not in a repeated one. The principal counts as one of the persons of the link: one that the task excludes makes none.
 // It is assigned to the task or has executions:manage, and the addressee must be allowed to answer.
 // Codes: human_task_not_found, insufficient_scope, not_assigned, excluded, invalid_body, unknown_field, state_conflict
-// (the task has ended, or has too many links), idempotency_key_reused, idempotency_in_progress.
+// (the task has ended, or it or its maker has too many links), idempotency_key_reused, idempotency_in_progress.
 func (s *Service) LinkHumanTask(ctx context.Context, p *Principal, q LinkHumanTask) (l TaskLink, replayed bool, err error) {
 	return guarded(ctx, s, p, q.Idempotency,
 		func(c *idempotencyGuard) (TaskLink, error) { return s.linkTask(ctx, p, &q, c) },
@@ -128,6 +132,9 @@ func (s *Service) linkTask(ctx context.Context, p *Principal, q *LinkHumanTask, 
 		case n > MaxTaskLinks:
 			return stateConflict("100 links were made to this task, and it can have no more. Revoked ones count too.")
 		}
+		if err := s.checkOpenLinks(&tx.Reader, link.Maker); err != nil {
+			return err
+		}
 		changes := audit.Changes{}.Set("link", nil, link.ID.String()).Set("name", nil, link.Name).Set("email", nil, link.Email).
 			Set("expires_at", nil, atMs(link.ExpiresMs).Format(time.RFC3339))
 		if err := s.audit(ctx, tx, p, audit.TaskLinkCreated, taskTarget(row), changes); err != nil {
@@ -138,6 +145,19 @@ func (s *Service) linkTask(ctx context.Context, p *Principal, q *LinkHumanTask, 
 	})
 	l.URL = q.BaseURL + TaskLinkPath + text
 	return l, err
+}
+
+// checkOpenLinks refuses a link, which is written already, that a person has made beyond the bound. Codes:
+// state_conflict.
+func (s *Service) checkOpenLinks(r *store.Reader, maker int64) error {
+	if maker >= 0 { // of an API key: they end with it, without being walked
+		return nil
+	}
+	n, err := r.CountOpenLinks(-maker, s.openLinks+1)
+	if err == nil && n > int64(s.openLinks) {
+		err = stateConflict("You have made " + strconv.Itoa(s.openLinks) + " links to tasks that are open. Revoke some of them first, or make links with an API key.")
+	}
+	return err
 }
 
 // mayLink tells whether a principal may make a link, of which it sets the task, the person and the maker.

@@ -140,3 +140,8 @@ func (r *Reader) CountTaskLinks(task int64, limit int) (int64, error) {
 	return r.count("count the links to a human task", `SELECT COUNT(*) FROM (SELECT 1 FROM human_link WHERE task = ?1 AND maker <> 0 LIMIT ?2) x`,
 		task, int64(limit))
 }
+
+// CountOpenLinks counts the links to open human tasks that a person has made and that are not revoked, up to limit.
+func (r *Reader) CountOpenLinks(person int64, limit int) (int64, error) {
+	return r.count("count the links of a person", `SELECT COUNT(*) FROM (SELECT 1 FROM human_link WHERE `+openLinks+` LIMIT ?2) x`, -person, int64(limit))
+}

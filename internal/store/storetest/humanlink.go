@@ -48,6 +48,11 @@ func taskLinks(f *fixture) {
 		if n, err := r.CountTaskLinks(h.No, 1); n != 1 || err != nil {
 			f.Errorf("counted up to 1: %d (%v)", n, err)
 		}
+		for person, want := range map[int64]int64{4: 1, 7: 0} { // 7 is an API key
+			if n, err := r.CountOpenLinks(person, 10); n != want || err != nil {
+				f.Errorf("the person %d has made %d links to open tasks (%v), want %d", person, n, err, want)
+			}
+		}
 		if got, err := r.TaskLinkByHash(want[0].Hash); err != nil || !reflect.DeepEqual(got, want[0]) {
 			f.Errorf("by hash: %+v, %v", got, err)
 		}
