@@ -147,6 +147,17 @@ export const execution = {
     items: (n: number) => plural(n, "Element", "Elemente"),
     keys: (n: number) => plural(n, "Feld", "Felder"),
     more: (n: number) => `${formatNumber(n)} weitere zeigen`,
+    search: "Suchen",
+    searchIn: (name: string) => `In ${name} suchen`,
+    hits: (at: number, n: number, more: boolean) =>
+      n === 0 ? "Nichts gefunden" : `${formatNumber(at)} von ${formatNumber(n)}${more ? "+" : ""}`,
+    previous: "Voriger Treffer",
+    next: "Nächster Treffer",
+    path: "Pfad",
+    pathOf: (key: string) => `Pfad von ${key}`,
+    jq: "Pfad für jq",
+    pointer: "JSON Pointer",
+    value: "Wert",
   },
   log: {
     name: "Zeilen des Protokolls",

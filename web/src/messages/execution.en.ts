@@ -146,6 +146,17 @@ export const execution = {
     items: (n: number) => plural(n, "item", "items"),
     keys: (n: number) => plural(n, "field", "fields"),
     more: (n: number) => `Show ${formatNumber(n)} more`,
+    search: "Search",
+    searchIn: (name: string) => `Search in ${name}`,
+    hits: (at: number, n: number, more: boolean) =>
+      n === 0 ? "Nothing found" : `${formatNumber(at)} of ${formatNumber(n)}${more ? "+" : ""}`,
+    previous: "Previous hit",
+    next: "Next hit",
+    path: "Path",
+    pathOf: (key: string) => `Path of ${key}`,
+    jq: "Path for jq",
+    pointer: "JSON Pointer",
+    value: "Value",
   },
   log: {
     name: "Lines of the log",
