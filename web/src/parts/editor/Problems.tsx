@@ -5,7 +5,7 @@ import { definitionTexts } from "../../messages/definition.ts";
 import { Failure, WarningIcon } from "../Notice.tsx";
 
 /** What is wrong with a definition. Each leads to its place. */
-export function Problems({
+export default function Problems({
   remarks,
   checking,
   error,

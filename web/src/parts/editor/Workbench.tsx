@@ -17,11 +17,11 @@ import { Waiting } from "../Waiting.tsx";
 import { Bar } from "./Bar.tsx";
 import { CodeField } from "./CodeField.tsx";
 import { keep, placeOf, readKept } from "./kept.ts";
-import { Problems } from "./Problems.tsx";
 import { useSaving, type Saved } from "./useSaving.ts";
 import { useValidation } from "./useValidation.ts";
 import "../../styles/editor.css";
 
+const Problems = later(() => import("./Problems.tsx"));
 const Beside = later(() => import("./Beside.tsx"));
 const Unsaved = later(() => import("./Unsaved.tsx"));
 const Tests = later(() => import("./Tests.tsx"));
@@ -266,13 +266,15 @@ export default function Workbench({
         <div className="workbench-parts" data-beside={side !== "nothing" || undefined}>
           <div className="workbench-text">
             <CodeField first={first} ready={ready} changed={change} moved={setAt} dropped={(file) => void read(file)} />
-            <Problems
-              remarks={remarks}
-              checking={checking}
-              error={checked?.error}
-              again={again}
-              go={(remark) => code.current?.goTo(remark.line, remark.column)}
-            />
+            <Suspense>
+              <Problems
+                remarks={remarks}
+                checking={checking}
+                error={checked?.error}
+                again={again}
+                go={(remark) => code.current?.goTo(remark.line, remark.column)}
+              />
+            </Suspense>
           </div>
           <div hidden={side !== "expression"}>
             <Suspense fallback={<Waiting />}>
