@@ -3,14 +3,33 @@ import { answerWith } from "../hold.ts";
 import { Admin, someone } from "../people.ts";
 import { apply, greets, numbered, refuse, run, runBatch, waits } from "../workflows.ts";
 
-test("the overview of a new server says how to begin", async ({ page, fresh, inspect }) => {
+test("the overview of a new server says how to begin, until a workflow has run", async ({
+  page,
+  fresh,
+  hand,
+  inspect,
+}) => {
   const server = await fresh();
   const admin = await Admin.of(server);
   await admin.enter(page.context());
   await page.goto(server.url);
-  await expect(page.getByText("No workflow has run in this time.")).toBeVisible();
+  const steps = page.getByRole("region", { name: "First steps" });
+  await expect(steps.getByRole("listitem")).toHaveCount(3);
+  await expect(steps.getByText("chargehand workflows apply examples/hello.yaml")).toBeVisible();
   await expect(page.getByText("No batch is running.")).toBeVisible();
   await inspect("overview-empty");
+
+  await expect(steps.getByRole("link", { name: "New workflow" })).toHaveAttribute("href", "/workflows/new");
+  const workflow = await apply(admin, greets);
+  await page.reload();
+  await expect(steps.getByText(`chargehand run ${workflow.name}`)).toBeVisible();
+  await hand.follow(`Run ${workflow.name}`);
+  await expect(page).toHaveURL(`${server.url}/workflows/${workflow.name}?tab=run`);
+  await run(admin, workflow, { name: "Ada" });
+  await page.goto(server.url);
+  await expect(page.getByRole("region", { name: "Now" })).toBeVisible();
+  await expect(page.getByText(/^As of|No workflow has run in this time/).first()).toBeVisible();
+  await expect(steps).toHaveCount(0);
 });
 
 test("a person sees what failed and what runs, and goes to it", async ({ page, fresh, hand, inspect }) => {

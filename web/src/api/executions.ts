@@ -38,6 +38,18 @@ export const newestQuestion = (filter: string, query: () => Query) =>
     refetchInterval: every(5000),
   });
 
+/** Whether there is any execution that the person sees. Asked again until there is one. */
+export const anyExecutionQuestion = () =>
+  queryOptions({
+    queryKey: [environment(), "executions", "any"],
+    queryFn: async ({ signal }) => {
+      const query = { limit: 1, fields: "summary" as const };
+      const { data, cursor } = await answer(client.GET("/executions", { params: { query }, signal }));
+      return data.length > 0 || cursor !== null; // a page may have looked at others only
+    },
+    refetchInterval: (query) => (query.state.data === true ? false : every(10_000)(query)),
+  });
+
 export const executionQuestion = (id: string) =>
   question(["execution", id], (signal) =>
     client.GET("/executions/{executionId}", { params: { path: { executionId: id } }, signal }),

@@ -49,6 +49,14 @@ export const newestWorkflowsQuestion = (filter: WorkflowFilter) =>
     refetchInterval: every(10_000),
   });
 
+/** The workflow that is newest, if there is one. */
+export const newestWorkflowQuestion = () => ({
+  ...question(["workflows", "first"], (signal) =>
+    client.GET("/workflows", { params: { query: { limit: 1 } }, signal }),
+  ),
+  select: ({ data }: { data: { namespace: string; name: string }[] }) => data[0],
+});
+
 /** The name of a workflow as paths of the API have it. */
 export const workflowPath = (namespace: string, name: string): string => `${namespace}.${name}`;
 

@@ -6,13 +6,13 @@ import { useWorkflowNames } from "../api/names.ts";
 import { overviewQuestion, spans, type FailureGroup, type Overview, type Span } from "../api/overview.ts";
 import { taskCountsQuestion } from "../api/tasks.ts";
 import { formatBucket, formatClock, formatDuration, formatNumber } from "../messages/format.ts";
-import { t } from "../messages/index.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { overviewTexts } from "../messages/overview.ts";
 import { Bars } from "../parts/Bars.tsx";
-import { Copy, shortId } from "../parts/Copy.tsx";
+import { shortId } from "../parts/Copy.tsx";
 import { filterOf } from "../parts/filter.ts";
-import { Empty, Failure } from "../parts/Notice.tsx";
+import { Failure } from "../parts/Notice.tsx";
+import { Quiet } from "../parts/overview/Quiet.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Progress, ProgressText } from "../parts/Progress.tsx";
 import type { State } from "../parts/state.ts";
@@ -66,20 +66,6 @@ function Spans({ span }: { span: Span }) {
         </Link>
       ))}
     </nav>
-  );
-}
-
-const example = `chargehand run examples/hello --input '{"name":"Ada"}'`;
-
-function Quiet() {
-  return (
-    <Empty text={overviewTexts().empty}>
-      <p>{t().list.example}</p>
-      <span className="command">
-        <code>{example}</code>
-        <Copy text={example} what={example} />
-      </span>
-    </Empty>
   );
 }
 
