@@ -1,4 +1,5 @@
 import { expect, test } from "../harness.ts";
+import { holdBack } from "../hold.ts";
 import { full } from "../measure.ts";
 import { apply, numbered, refuse, run, runBatch, waits } from "../workflows.ts";
 
@@ -52,11 +53,29 @@ test("a person cancels all executions that match a filter, and sees what became 
   await hand.press("Cancel executions");
   await expect(dialog.getByRole("alert")).toContainText("The server cannot be reached.");
   expect(watch.take().filter((line) => !line.startsWith("a request that failed: "))).toEqual([]);
+  const held = [
+    await holdBack(page, "**/api/v1/operations?*", "GET"),
+    await holdBack(page, "**/api/v1/operations/*", "GET"),
+  ];
   await hand.press("Cancel executions");
   await expect(page).toHaveURL(/\/operations\//);
+  const address = page.url();
+  // Until the page hears that it has ended, it is under way, wherever the person goes.
+  const underWay = page.getByRole("button", { name: "1 operation under way" });
+  await hand.follow("Inbox");
+  await expect(page).toHaveURL(/\/inbox/);
+  await hand.press("1 operation under way");
+  await expect(page.getByRole("list", { name: "1 operation under way" })).toBeVisible();
+  await inspect("operation-under-way");
+  await hand.follow("Cancel executions");
+  await expect(page).toHaveURL(address);
+  await expect(page.getByRole("list", { name: "1 operation under way" })).toBeHidden();
+  await expect(underWay).toBeVisible();
+  await Promise.all(held.map((release) => release()));
   await expect(page.getByRole("status").filter({ hasText: "completed" })).toBeVisible({ timeout: total * 50 + 30_000 });
   await expect(page.getByText(`${count} of ${count} executions`)).toBeVisible();
   await expect(page.getByRole("progressbar")).toHaveAttribute("aria-valuenow", String(total));
+  await expect(underWay).toHaveCount(0);
   await inspect("operation");
   await hand.follow("To the executions");
   await page.goto(`/executions/${other}`);

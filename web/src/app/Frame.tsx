@@ -6,6 +6,7 @@ import { Suspense, useEffect, useState } from "react";
 import { lostId, useLostSince } from "../api/connection.ts";
 import { environment } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
+import { underWayQuestion } from "../api/operations.ts";
 import { Problem } from "../api/problem.ts";
 import { useSessionEnded } from "../api/session.ts";
 import { followMyTasks, taskCountsQuestion } from "../api/tasks.ts";
@@ -18,6 +19,11 @@ import { useKeys } from "./keys.ts";
 import { adminSections, sections, type Section } from "./sections.ts";
 import { later } from "../parts/later.tsx";
 
+// Where its script cannot be loaded, nothing is shown: the page says itself that the server is away.
+const Operations = later(
+  () => import("./Operations.tsx"),
+  () => null,
+);
 const Palette = later(() => import("./Palette.tsx"));
 const KeyHelp = later(() => import("./KeyHelp.tsx"));
 const SessionEnded = later(() => import("./SessionEnded.tsx"));
@@ -57,6 +63,7 @@ export function Frame() {
           <span>{t().nav.search}</span>
           <kbd>Ctrl K</kbd>
         </button>
+        <UnderWay />
         <AccountMenu showKeys={() => setDialog("keys")} />
       </header>
       <Sections open={menu} />
@@ -72,6 +79,13 @@ export function Frame() {
       </Suspense>
     </div>
   );
+}
+
+/** The operations of the person that are under way, while there are some. */
+function UnderWay() {
+  const enabled = useMay()("executions:manage");
+  const list = useQuery({ ...underWayQuestion(), enabled }).data ?? [];
+  return <Suspense>{list.length > 0 && <Operations list={list} />}</Suspense>;
 }
 
 function Sections({ open }: { open: boolean }) {

@@ -64,4 +64,5 @@ export const operations = {
   execution: "Ausführung",
   why: "Warum",
   back: "Zu den Ausführungen",
+  underWay: (n: number) => plural(n, "laufende Operation", "laufende Operationen"),
 } satisfies typeof en;

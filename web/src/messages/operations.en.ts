@@ -58,4 +58,5 @@ export const operations = {
   execution: "Execution",
   why: "Why",
   back: "To the executions",
+  underWay: (n: number) => plural(n, "operation under way", "operations under way"),
 };
