@@ -3,6 +3,20 @@ import { apply, run } from "../workflows.ts";
 
 const numbers = Array.from({ length: 3000 }, (_, number) => ({ number, note: number === 2750 ? "the Needle" : "hay" }));
 
+/** In the page: what is over the marked text of the hit; nothing: it can be read. */
+function coveredHit(): string {
+  const mark = document.querySelector("[data-hit] mark");
+  const box = mark?.getBoundingClientRect();
+  const over = box && document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+  return over === mark && mark ? "" : (over?.outerHTML.slice(0, 200) ?? "it is outside of the window");
+}
+
+/** In the page: whether an element is what a pointer meets in its middle. */
+function isOnTop(element: Element): boolean {
+  const box = element.getBoundingClientRect();
+  return document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2) === element;
+}
+
 test("a value is searched, and a part of it is named", async ({ page, admin, member, signIn, hand, inspect }) => {
   const workflow = await apply(admin, [{ keep: { set: { kept: true } } }]);
   const input = {
@@ -32,6 +46,23 @@ test("a value is searched, and a part of it is named", async ({ page, admin, mem
   await expect(hit).toBeInViewport();
   expect(await tree.locator(".json-line").count()).toBeLessThan(200);
   await inspect("json-tree-found");
+
+  // The field stays in sight, and neither it nor the top bar hides a hit.
+  const field = page.getByLabel("Search in Input");
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const [key, found] of [
+      ["Shift+Enter", "1 of 2"],
+      ["Enter", "2 of 2"],
+    ] as const) {
+      await field.press(key);
+      await expect(tree).toContainText(found);
+      await expect.poll(() => page.evaluate(coveredHit), `what covers hit ${found} at ${width} pixels`).toBe("");
+    }
+    await expect(field).toBeInViewport({ ratio: 1 });
+    expect(await field.evaluate(isOnTop), "nothing covers the field").toBe(true);
+    expect(await page.evaluate(() => scrollY), "how far the page is scrolled").toBeGreaterThan(300);
+  }
 
   await hit.hover();
   await hit.getByRole("button", { name: "Path of note" }).press("Enter");
