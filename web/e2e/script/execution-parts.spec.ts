@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -34,6 +35,7 @@ test("a failed task shows its log, and a retry from it calls nothing before it a
   const admin = await Admin.of(server);
   const workflow = await apply(admin, [
     { ask: { call: "http", with: { method: "get", endpoint: receiver.url } } },
+    { stock: { run: { shell: { command: 'printf paper >"$OUT_DIR/stock.txt"' } } } },
     { print: { run: { shell: { command: "echo the printer has no paper; exit 3" } } } },
   ]);
   const failed = await run(admin, workflow);
@@ -43,6 +45,22 @@ test("a failed task shows its log, and a retry from it calls nothing before it a
   const inspector = page.getByRole("region", { name: "Run of the task" });
   await expect(inspector.getByRole("heading", { name: "print" })).toBeVisible();
   await expect(inspector.getByRole("log")).toContainText("the printer has no paper");
+
+  // What its tasks have made is there, though it has no results.
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await hand.follow("Files");
+  const files = page.getByRole("table", { name: "Other files of tasks" });
+  await expect(files.getByRole("row", { name: /stock\.txt/ })).toContainText("text/plain");
+  await hand.press("Copy SHA-256 of stock.txt");
+  const digest = createHash("sha256").update("paper").digest("hex");
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(digest);
+  await hand.press("Show stock.txt");
+  await expect(page.getByRole("figure", { name: "stock.txt" })).toContainText("paper");
+  await inspect("execution-task-files");
+  await hand.follow("stock");
+  await expect(inspector.getByRole("link", { name: "stock.txt" })).toBeVisible();
+  await expect(inspector).toContainText(digest.slice(0, 8));
+  await hand.follow("Timeline");
   await hand.press("Retry from print");
   await expect(page.getByRole("dialog")).toContainText("Tasks before it are not run again.");
   await inspect("execution-retry-from");

@@ -7,6 +7,7 @@ import { queries, question } from "./query.ts";
 export type Task = Schemas["TaskProgress"];
 export type Graph = Schemas["Graph"];
 export type Entry = Schemas["TimelineEntry"];
+export type Result = Schemas["Result"];
 export type LogLine = Schemas["LogLine"];
 export type Level = LogLine["level"];
 

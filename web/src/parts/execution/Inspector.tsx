@@ -17,6 +17,7 @@ import { isFinal, stateOf } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
 import { Took, When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
+import { RunFiles } from "./Files.tsx";
 import { LogView } from "./LogView.tsx";
 import { countRuns, stateOfRun, topTask, type TaskRow } from "./model.ts";
 import { later } from "../later.tsx";
@@ -163,6 +164,11 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
       {run.output !== undefined && (
         <Part title={texts.output}>
           <JsonTree value={run.output} name={texts.output} />
+        </Part>
+      )}
+      {run.files !== undefined && run.files.length > 0 && (
+        <Part title={texts.tabs.files}>
+          <RunFiles files={run.files} />
         </Part>
       )}
       <Part title={texts.tabs.log}>

@@ -1,26 +1,16 @@
-import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useState } from "react";
-import { contentAddress, progressQuestion, retriesQuestion, treeQuestion } from "../../api/detail.ts";
+import { progressQuestion, retriesQuestion, treeQuestion } from "../../api/detail.ts";
 import { environment } from "../../api/environment.ts";
 import type { Execution } from "../../api/executions.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { Copy, shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
-import { later } from "../later.tsx";
-import { Empty } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
 import { Snippet } from "../Snippet.tsx";
 import { When } from "../Time.tsx";
-import { Waiting } from "../Waiting.tsx";
 import { workflowSnippets } from "../workflow/snippets.ts";
-
-const Preview = later(async () => ({ default: (await import("../Preview.tsx")).Preview }));
-
-/** Types of which there may be a preview: images and text. */
-const seen = /^(image|text)\/|json|yaml|xml/;
 
 export function InputOutput({ execution }: { execution: Execution }) {
   const texts = executionTexts();
@@ -40,78 +30,6 @@ export function InputOutput({ execution }: { execution: Execution }) {
         )}
       </section>
     </div>
-  );
-}
-
-export function Files({ execution }: { execution: Execution }) {
-  const texts = executionTexts();
-  const files = execution.results ?? [];
-  const [opened, setOpened] = useState<number>();
-  const shown = opened === undefined ? undefined : files[opened];
-  if (files.length === 0) {
-    return <Empty text={texts.noFiles} />;
-  }
-  return (
-    <>
-      <table className="list" aria-label={texts.tabs.files}>
-        <thead>
-          <tr>
-            <th scope="col">{texts.file.name}</th>
-            <th scope="col">{texts.file.type}</th>
-            <th scope="col">{texts.file.size}</th>
-            <th scope="col">{texts.file.expires}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {files.map((file, place) => (
-            <tr key={file.url}>
-              <td>
-                <span className="row">
-                  <a
-                    href={contentAddress(file.url)}
-                    download={file.filename}
-                    title={texts.file.download(file.filename)}
-                  >
-                    {file.filename}
-                  </a>
-                  {seen.test(file.content_type) && (
-                    <Button
-                      size="compact-xs"
-                      variant="default"
-                      aria-pressed={place === opened}
-                      aria-label={texts.file.showName(file.filename)}
-                      onClick={() => setOpened(place === opened ? undefined : place)}
-                    >
-                      {texts.file.show}
-                    </Button>
-                  )}
-                </span>
-              </td>
-              <td className="meta">{file.content_type}</td>
-              <td className="number">{t().bytes(file.size)}</td>
-              <td>
-                <When at={file.expires_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {shown && (
-        <figure className="shown-file" aria-label={shown.filename}>
-          <Suspense fallback={<Waiting />}>
-            <Preview
-              key={shown.filename}
-              file={{
-                name: shown.filename,
-                type: shown.content_type,
-                size: shown.size,
-                address: contentAddress(shown.url),
-              }}
-            />
-          </Suspense>
-        </figure>
-      )}
-    </>
   );
 }
 
