@@ -76,6 +76,12 @@ test("a log is drawn as text, and searched", async ({ page, admin, member, signI
   const workflow = await apply(admin, [
     { say: { call: "log:1.0.0@default", with: { message: "\u001b[31mred\u001b[0m <b>not bold</b>" } } },
     { warn: { call: "log:1.0.0@default", with: { message: "a second line", level: "warning" } } },
+    {
+      each: {
+        for: { each: "n", in: "${ [range(2)] }" },
+        do: [{ tell: { call: "log:1.0.0@default", with: { message: '${ "item \\($n)" }' } } }],
+      },
+    },
   ]);
   const id = await run(admin, workflow);
   await signIn(member);
@@ -87,7 +93,10 @@ test("a log is drawn as text, and searched", async ({ page, admin, member, signI
     part.evaluate((element) => getComputedStyle(element).color),
   );
   expect((await Promise.all(colours))[0]).not.toBe((await Promise.all(colours))[1]);
-  await expect(log.locator("time")).toHaveCount(2);
+  await expect(log.locator("time")).toHaveCount(4);
+  // Each line names its task.
+  await expect(log.locator(".log-line").nth(1).getByRole("link", { name: "warn", exact: true })).toBeVisible();
+  await expect(log.locator(".log-task")).toHaveText(["say", "warn", "tell · pass 1", "tell · pass 2"]);
   await page.getByLabel("Times").uncheck();
   await expect(log.locator("time")).toHaveCount(0);
   await page.getByLabel("Wrap lines").uncheck();
@@ -95,7 +104,7 @@ test("a log is drawn as text, and searched", async ({ page, admin, member, signI
   const [file] = await Promise.all([page.waitForEvent("download"), hand.press("Download these lines")]);
   expect(file.suggestedFilename()).toMatch(/^[0-9a-f]{8}\.log$/);
   expect(await readFile(await file.path(), "utf8")).toMatch(
-    / info .*red <b>not bold<\/b>\n.* warning .*a second line\n$/,
+    / info .*red <b>not bold<\/b>\n.* warning .*a second line\n.* item 0\n.* item 1\n$/,
   );
   await expect(page.locator(".tabs [aria-current]")).toHaveText(["Log"]);
   await inspect("execution-log");
@@ -106,6 +115,11 @@ test("a log is drawn as text, and searched", async ({ page, admin, member, signI
   await hand.fill("Text", "nothing like this");
   await hand.press("Apply");
   await expect(page.getByText("No line matches.")).toBeVisible();
+  await hand.fill("Text", "item 1");
+  await hand.press("Apply");
+  await hand.follow("tell · pass 2");
+  await expect(page.getByRole("region", { name: "Run of the task" })).toContainText("item 1");
+  await expect(page).toHaveURL(/task=\/do\/2\/each\/do\/0\/tell/);
 });
 
 test("a loop of 10,000 passes opens as one row, with the pass that is asked for", async ({

@@ -73,6 +73,21 @@ export const runsQuestion = (id: string, runs: Runs, pages = 5) =>
     },
   });
 
+/**
+ * The hundred runs that began after another one, by which lines of a log are given the names of their tasks. Not under
+ * "execution": whatever happens there, a run keeps its name.
+ */
+export const runsAfterQuestion = (id: string, after: number) =>
+  queryOptions({
+    queryKey: [environment(), "runs", id, after],
+    queryFn: async ({ signal }) => (await page(id, { after_seq: after }, undefined, signal)).data,
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
+
+/** After which run that hundred begins in which one is. */
+export const hundredOf = (seq: number): number => Math.floor((seq - 1) / pageLength) * pageLength;
+
 /** One run of a task, with input and output. */
 export const entryQuestion = (id: string, seq: number) =>
   queryOptions({

@@ -1,10 +1,19 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { joinLog, logQuestion, type Level, type LogFilter, type LogLine } from "../../api/detail.ts";
+import {
+  hundredOf,
+  joinLog,
+  logQuestion,
+  runsAfterQuestion,
+  type Level,
+  type LogFilter,
+  type LogLine,
+} from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
-import { formatClock } from "../../messages/format.ts";
+import { formatClock, formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { shortId } from "../Copy.tsx";
@@ -98,7 +107,15 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
           {filtered ? texts.emptyFiltered : seq === undefined ? texts.empty : executionTexts().inspector.noLog}
         </p>
       )}
-      {lines.length > 0 && <Lines lines={lines} following={following} wrap={wrap} times={times} />}
+      {lines.length > 0 && (
+        <Lines
+          lines={lines}
+          following={following}
+          wrap={wrap}
+          times={times}
+          whole={seq === undefined ? execution.id : undefined}
+        />
+      )}
     </>
   );
 }
@@ -112,18 +129,21 @@ function Lines({
   following,
   wrap,
   times,
+  whole,
 }: {
   lines: readonly LogLine[];
   following: boolean;
   wrap: boolean;
   times: boolean;
+  /** The execution, where each line names its task: in the log of all. */
+  whole: string | undefined;
 }) {
   const box = useRef<HTMLDivElement>(null);
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => box.current,
-    estimateSize: () => 20,
+    estimateSize: () => (whole === undefined ? 20 : 24),
     overscan: 20,
   });
   useEffect(() => {
@@ -136,6 +156,7 @@ function Lines({
       ref={box}
       className="log"
       data-wrap={wrap || undefined}
+      data-named={whole !== undefined || undefined}
       role="log"
       aria-live="off"
       aria-label={executionTexts().log.name}
@@ -157,6 +178,12 @@ function Lines({
               >
                 {times && <time dateTime={line.at}>{formatClock(new Date(line.at))}</time>}
                 <span className="log-level">{executionTexts().log.levels[line.level]}</span>
+                {whole !== undefined &&
+                  (line.seq === null ? (
+                    <span className="log-task" />
+                  ) : (
+                    <TaskName key={line.seq} id={whole} seq={line.seq} />
+                  ))}
                 <span className="log-text">
                   {spansOf(line.text).map(({ at, text, colour, bold }) => (
                     <span key={at} data-colour={colour} data-bold={bold}>
@@ -170,5 +197,37 @@ function Lines({
         })}
       </div>
     </div>
+  );
+}
+
+/** The task that has written a line, which leads to its run. The timeline may have dropped it: then there is no name. */
+function TaskName({ id, seq }: { id: string; seq: number }) {
+  const texts = executionTexts().events;
+  const first = hundredOf(seq);
+  const near = useQuery(runsAfterQuestion(id, first)).data;
+  const known = near?.find((run) => run.seq === seq);
+  // It began after these were asked for.
+  const missed = near !== undefined && known === undefined && seq - 1 !== first;
+  const later = useQuery({ ...runsAfterQuestion(id, seq - 1), enabled: missed }).data;
+  const run = known ?? later?.find((each) => each.seq === seq);
+  if (!run) {
+    return <span className="log-task" />;
+  }
+  const name = [
+    run.name,
+    ...(run.iterations.length > 0 ? [texts.pass(run.iterations.map((n) => formatNumber(n + 1)).join("."))] : []),
+    ...(run.attempt > 1 ? [texts.attempt(run.attempt)] : []),
+  ].join(" · ");
+  return (
+    <Link
+      className="log-task"
+      to="/executions/$id"
+      params={{ id }}
+      search={{ task: run.reference, seq: String(seq) }}
+      preload={false}
+      title={name}
+    >
+      {name}
+    </Link>
   );
 }
