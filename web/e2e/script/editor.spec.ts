@@ -341,6 +341,19 @@ test("what is not saved is kept in the browser, leaving asks, and a new workflow
   await expect(page.getByText("Version 1.1.0")).toBeVisible();
   await hand.press("Start");
   await expect(page.locator(".execution-head")).toContainText("finished");
+
+  // A task that has run shows its lines, and leads to them in the editor.
+  await page.getByRole("treeitem", { name: /greet/ }).click();
+  const inspector = page.getByRole("region", { name: "Run of the task" });
+  await inspector.getByText("Definition", { exact: true }).press("Enter");
+  await expect(inspector).toContainText("Line 7 of the definition");
+  await expect(inspector.getByRole("region", { name: "Definition of greet" })).toHaveText(
+    "- greet: set: greeting: tried",
+  );
+  await inspect("execution-task-lines");
+  await hand.follow("Edit the task");
+  await expect(page.locator(".cm-activeLine")).toHaveText("  - greet:");
+  await expect(text(page)).toBeFocused();
 });
 
 test("an author tries an expression with the input of a task that has run", async ({

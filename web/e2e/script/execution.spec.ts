@@ -24,6 +24,10 @@ test("a failed execution says why, shows the failing task, and is repeated with 
   await expect(page.getByRole("treeitem", { name: /refuse/ })).toHaveAttribute("aria-selected", "true");
   await expect(inspector.getByRole("heading", { name: "refuse" })).toBeVisible();
   await expect(inspector).toContainText("Too dear.");
+  // What a program has sent in one line is written over several. Who may not change it is led to no editor.
+  await inspector.getByText("Definition", { exact: true }).press("Enter");
+  await expect(inspector.getByRole("region", { name: "Definition of refuse" })).toContainText('"status": 422');
+  await expect(inspector.getByRole("link", { name: "Edit the task" })).toHaveCount(0);
   await inspect("execution-failed");
 
   await page.getByRole("tree", { name: "Tasks" }).focus();

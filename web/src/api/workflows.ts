@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, client, type Schemas } from "./client.ts";
 import { environment } from "./environment.ts";
+import type { Execution } from "./executions.ts";
 import { every, queries, question } from "./query.ts";
 
 export type Workflow = Schemas["Workflow"];
@@ -77,6 +78,21 @@ export const versionQuestion = (id: string, version: string) =>
       signal,
     }),
   );
+
+/** The revision that an execution runs, with its text. It does not change. */
+export const revisionQuestion = ({ workflow_id: id, workflow_version: version, revision }: Execution) =>
+  queryOptions({
+    queryKey: [environment(), "revision", id, version, revision],
+    queryFn: ({ signal }) =>
+      answer(
+        client.GET("/workflows/{workflowId}/versions/{version}", {
+          params: { path: { workflowId: id, version }, query: { revision } },
+          signal,
+        }),
+      ),
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
 
 /** The tasks of a version and how they follow each other. */
 export const workflowGraphQuestion = (id: string, version: string) =>

@@ -135,6 +135,9 @@ export const execution = {
     keys: "Pfeiltasten folgen den Linien und führen in Kästen, Enter öffnet, F zeigt alles, Escape schließt.",
   },
   inspector: {
+    definition: "Definition",
+    noDefinition: "Sie steht nicht im Text der Definition.",
+    edit: "Aufgabe bearbeiten",
     toTask: "Aufgabe öffnen",
     tryExpression: "Einen Ausdruck damit ausprobieren",
     label: "Lauf der Aufgabe",

@@ -134,6 +134,9 @@ export const execution = {
     keys: "Arrow keys move along the lines and into boxes, Enter opens, F shows all, Escape closes.",
   },
   inspector: {
+    definition: "Definition",
+    noDefinition: "It is not in the text of the definition.",
+    edit: "Edit the task",
     tryExpression: "Try an expression with it",
     label: "Run of the task",
     runs: "Runs",

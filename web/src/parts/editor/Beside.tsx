@@ -1,4 +1,5 @@
-import { useState } from "react";
+import { useSearch } from "@tanstack/react-router";
+import { useEffect, useEffectEvent, useState } from "react";
 import type { CoveredTask } from "../../api/tests.ts";
 import type { Graph } from "../../graph/model.ts";
 import { DefinitionGraph } from "../workflow/Graph.tsx";
@@ -17,6 +18,14 @@ export default function Beside({
   select: (id: string) => void;
 }) {
   const [view, setView] = useState<"picture" | "outline">();
+  const { task } = useSearch({ strict: false });
+  // The address may name a task, which is shown unless the author has gone anywhere by now.
+  const arrive = useEffectEvent(() => {
+    if (task !== undefined && at === "") {
+      select(task);
+    }
+  });
+  useEffect(() => arrive(), []);
   return (
     <DefinitionGraph
       key={graph.digest}

@@ -11,6 +11,7 @@ import { executionTexts } from "../../messages/execution.ts";
 import { Action } from "../Action.tsx";
 import { shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
+import { keep, readKept } from "../kept.ts";
 import { typing } from "../keys.ts";
 import { Failure } from "../Notice.tsx";
 import { isFinal, stateOf } from "../state.ts";
@@ -22,6 +23,7 @@ import { LogView } from "./LogView.tsx";
 import { countRuns, stateOfRun, topTask, type TaskRow } from "./model.ts";
 import { later } from "../later.tsx";
 
+const TaskDefinition = later(() => import("./TaskDefinition.tsx"));
 const Retry = later(() => import("./Retry.tsx"));
 
 const mostRuns = 20;
@@ -83,6 +85,7 @@ export function Inspector({
         </div>
       )}
       <FromHere execution={execution} task={task} />
+      <Definition execution={execution} task={task} />
       {shown === undefined ? <Waiting /> : <Run key={shown} execution={execution} seq={shown} />}
     </section>
   );
@@ -102,6 +105,31 @@ function FromHere({ execution, task }: { execution: Execution; task: TaskRow }) 
       </Action>
       <Suspense>{asking && <Retry execution={execution} from={from} close={() => setAsking(false)} />}</Suspense>
     </div>
+  );
+}
+
+/** Where it is kept that definitions of tasks are shown: who goes from task to task sees each. */
+const definitionsOpen = "chargehand-task-definition";
+
+function Definition({ execution, task }: { execution: Execution; task: TaskRow }) {
+  const may = useMay();
+  const [opened, setOpened] = useState(() => readKept(definitionsOpen) === true);
+  if (!may("workflows:read")) {
+    return null;
+  }
+  return (
+    <details
+      className="task-definition"
+      open={opened}
+      onToggle={(event) => {
+        const { open } = event.currentTarget;
+        setOpened(open);
+        keep(definitionsOpen, open);
+      }}
+    >
+      <summary>{executionTexts().inspector.definition}</summary>
+      <Suspense fallback={<Waiting />}>{opened && <TaskDefinition execution={execution} task={task} />}</Suspense>
+    </details>
   );
 }
 

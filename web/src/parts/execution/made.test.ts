@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Entry } from "../../api/detail.ts";
 import { filesOf, maker, makers } from "./made.ts";
 
 const file = (id: string, signature: string) => ({
@@ -19,7 +20,7 @@ test("tasks that cannot make files are not asked for", () => {
 });
 
 test("a file is the same under another signature, and is listed once", () => {
-  const runs = [{ files: [file("a", "x"), file("b", "x")] }, {}, { files: [file("c", "x")] }];
+  const runs: Pick<Entry, "files">[] = [{ files: [file("a", "x"), file("b", "x")] }, {}, { files: [file("c", "x")] }];
   const results = [file("b", "y")];
   expect(maker(runs, file("b", "y"))).toBe(runs[0]);
   expect(maker(runs, file("d", "y"))).toBeUndefined();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { excerpt } from "./excerpt.ts";
+import { excerpt, valueAt } from "./excerpt.ts";
 
 const text = `do:
   - first:
@@ -19,4 +19,12 @@ test("an excerpt is what a task has in the definition", () => {
 test("a definition in one line and a line that is not there have none", () => {
   expect(excerpt('{"do":[{"a":{"set":{}}}]}', 1)).toBeUndefined();
   expect(excerpt(text, 99)).toBeUndefined();
+});
+
+test("a pointer names a value, or none", () => {
+  const definition = { do: [{ "a/b~c": { set: { n: 1 } } }] };
+  expect(valueAt(definition, "/do/0/a~1b~0c")).toEqual({ set: { n: 1 } });
+  expect(valueAt(definition, "/do/1/a")).toBeUndefined();
+  expect(valueAt(definition, "/do/0/a~1b~0c/set/n/toFixed")).toBeUndefined();
+  expect(valueAt(definition, "/do/length/x")).toBeUndefined();
 });

@@ -21,3 +21,17 @@ export function excerpt(text: string, line: number): string | undefined {
 }
 
 const depth = (line: string): number => line.length - line.trimStart().length;
+
+/** The value that a JSON pointer names in another one, if there is one. */
+export const valueAt = (value: unknown, pointer: string): unknown =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce<unknown>(
+      (at, key) =>
+        typeof at === "object" && at !== null && Object.hasOwn(at, key)
+          ? (at as Record<string, unknown>)[key]
+          : undefined,
+      value,
+    );
