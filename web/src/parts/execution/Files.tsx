@@ -157,11 +157,7 @@ export function RunFiles({ files }: { files: readonly Result[] }) {
 }
 
 const FileLink = ({ file }: { file: Result }) => (
-  <a
-    href={contentAddress(file.url)}
-    download={file.filename}
-    title={executionTexts().file.download(file.filename)}
-  >
+  <a href={contentAddress(file.url)} download={file.filename} title={executionTexts().file.download(file.filename)}>
     {file.filename}
   </a>
 );

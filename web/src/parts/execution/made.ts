@@ -19,5 +19,7 @@ export const maker = <T extends Run>(runs: readonly T[], file: Pick<Result, "url
 /** The files that runs have made, without those that are known. */
 export function filesOf<T extends Run>(runs: readonly T[], known: readonly Pick<Result, "url">[]) {
   const left = new Set(known.map(idOf));
-  return runs.flatMap((run) => (run.files ?? []).filter((file) => !left.has(idOf(file))).map((file) => ({ file, run })));
+  return runs.flatMap((run) =>
+    (run.files ?? []).filter((file) => !left.has(idOf(file))).map((file) => ({ file, run })),
+  );
 }
