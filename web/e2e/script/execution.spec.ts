@@ -24,7 +24,7 @@ test("a failed execution says why, shows the failing task, and is repeated with 
   await expect(page.getByRole("treeitem", { name: /refuse/ })).toHaveAttribute("aria-selected", "true");
   await expect(inspector.getByRole("heading", { name: "refuse" })).toBeVisible();
   await expect(inspector).toContainText("Too dear.");
-  // What a program has sent in one line is written over several. Who may not change it is led to no editor.
+  // What a program has sent in one line is written over several. An operator is led to no editor.
   await inspector.getByText("Definition", { exact: true }).press("Enter");
   await expect(inspector.getByRole("region", { name: "Definition of refuse" })).toContainText('"status": 422');
   await expect(inspector.getByRole("link", { name: "Edit the task" })).toHaveCount(0);

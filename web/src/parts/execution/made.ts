@@ -9,7 +9,7 @@ export const makers = (tasks: readonly Pick<Task, "kind" | "reference">[]): stri
 
 type Run = Pick<Entry, "files">;
 
-/** Which file it is, whoever names it: the links of a file are signed anew each time. */
+/** Which file a link leads to: links are signed anew each time, also those to the same file. */
 const idOf = (file: Pick<Result, "url">): string => new URL(file.url, "http://localhost").pathname;
 
 /** The run that has made a file. */
