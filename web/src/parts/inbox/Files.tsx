@@ -1,17 +1,19 @@
-import { fileAddress, type Shown } from "../../api/tasks.ts";
+import { fileAddress } from "../../api/tasks.ts";
 import { t } from "../../messages/index.ts";
 import { tasksTexts } from "../../messages/tasks.ts";
 import { Preview } from "../Preview.tsx";
-
-const isFile = (value: unknown): value is Shown =>
-  typeof (value as Shown | null)?.uri === "string" && (value as Shown).uri.includes("/files/");
+import { shownFile } from "./reference.ts";
 
 /** Files of a task with a preview of what a browser can show, the others to be downloaded. */
 export function Files({ files, task }: { files: readonly unknown[]; task: string }) {
   const texts = tasksTexts();
   return (
     <section className="shown-files" aria-label={texts.files}>
-      {files.filter(isFile).map((file, i) => {
+      {files.map((value, i) => {
+        const file = shownFile(value);
+        if (file === undefined) {
+          return null;
+        }
         const address = fileAddress(file, task);
         return (
           <figure key={`${file.uri} ${i}`}>
