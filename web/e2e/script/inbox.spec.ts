@@ -421,13 +421,18 @@ test("a person who may not see an execution sees what its task shows, and at onc
   await admin.admit(colleague, [{ role: "participant" }]);
   const users = [person.email, colleague.email];
   const letter = await admin.call<{ reference: object }>("POST", "/files?filename=letter.json", { dear: "Ada" });
-  const workflow = await asking(admin, { title: "Read the letter", assignees: { users }, files: ["${ .letter }"] });
-  const task = await ask(admin, workflow, { letter: letter.reference });
+  const files = ["${ .letter }", "${ .broken }"];
+  const workflow = await asking(admin, { title: "Read the letter", assignees: { users }, files });
+  // What is no reference is data of the workflow too, and keeps nothing else from being shown.
+  const uri = "http://[/api/v1/files/00000000-0000-4000-8000-000000000000";
+  const input = { letter: letter.reference, broken: { uri, name: { of: "no text" }, size: "many" } };
+  const task = await ask(admin, workflow, input);
   await signIn(person);
   await page.goto(`/inbox/${task.id}`);
   await expect(page.getByRole("article").getByText("dear")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Files" }).getByRole("figure")).toHaveCount(1);
   await expect(page.getByRole("link", { name: "Inbox 1" })).toBeVisible();
-  const again = await ask(admin, workflow, { letter: letter.reference });
+  const again = await ask(admin, workflow, input);
   await expect(page.getByRole("link", { name: "Inbox 2" })).toBeVisible();
   await answerAs(server, colleague, task, { outcome: "done" });
   await expect(page.getByText("Emmy Noether answered: done").first()).toBeVisible();
