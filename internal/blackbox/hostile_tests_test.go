@@ -38,14 +38,6 @@ func TestHostileTests(t *testing.T) {
 		laughs += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d,", i-1), 9), i-1)
 	}
 	endless := "do:\n- pause: {wait: {seconds: 1}}\n- again: {set: {x: 1}, then: pause}\n"
-	many := func(n int) string {
-		var b strings.Builder
-		b.WriteString("tests:\n")
-		for i := range n {
-			fmt.Fprintf(&b, "  - name: t%d\n", i)
-		}
-		return b.String()
-	}
 	bomb := func(expression string) string {
 		return "do:\n- a: {set: {x: '${ " + expression + " }'}}\n- b: {set: {n: '${ .x | length }'}}\n"
 	}
@@ -60,7 +52,7 @@ func TestHostileTests(t *testing.T) {
 		says              string // in the answer
 	}{
 		{"endless loop", endless, one, nil, 200, `"endless"`},
-		{"endless loop in many tests", endless, many(500), nil, 200, `"stopped"`},
+		{"endless loop in many tests", endless, manyTests(500), nil, 200, `"stopped"`},
 		{"loop without a wait", "do:\n- a: {set: {x: 1}}\n- b: {set: {x: 2}, then: a}\n", one, nil, 200, `"faulted"`},
 		{"laughing definition", laughs + echo, one, nil, 422, "definition_invalid"},
 		{"laughing tests", echo, laughs + one, nil, 422, "tests_invalid"},
@@ -69,9 +61,9 @@ func TestHostileTests(t *testing.T) {
 		{"huge output", bomb(`"x" * 10000000`), one, nil, 200, `"passed":1`},
 		{"children of children", "do:\n- a: {run: {workflow: {namespace: contract, name: child, version: '1.0.0'}}}\n",
 			"defaults: {children: {contract/child: child.yaml}}\n" + one, object{"child.yaml": child}, 0, ""},
-		{"several tests", echo, many(1_000), nil, 200, `"passed":1000`},
-		{"many tests", echo, many(9_000), nil, 200, `"passed":9000`},
-		{"too many tests", echo, many(20_000), nil, 422, "tests_invalid"},
+		{"several tests", echo, manyTests(1_000), nil, 200, `"passed":1000`},
+		{"many tests", echo, manyTests(9_000), nil, 200, `"passed":9000`},
+		{"too many tests", echo, manyTests(20_000), nil, 422, "tests_invalid"},
 		{"long range", bomb("[range(100000000)] | length"), one, nil, 200, `"faulted"`},
 		{"endless repeat", bomb("[repeat(1)] | length"), one, nil, 200, `"faulted"`},
 		{"endless recursion", bomb("def f: f; f"), one, nil, 200, `"faulted"`},
@@ -177,11 +169,27 @@ func (a attacked) fault(slow, calm bool) string {
 	return ""
 }
 
-// calm reports whether the machine has a processor for tests of requests.
+// calm reports whether the machine has a processor for tests of requests. It looks for so long that a pause of what
+// else runs does not pass for that.
 func calm(t *testing.T, s *server, key string) bool {
 	t.Helper()
-	end := attackedBy(t, s, func() answer { return testedBy(t, s, key, echo, "tests:\n  - name: one\n", nil) })
-	return end.Status == 200 && end.took < 2*end.computed+100*time.Millisecond
+	for range 3 {
+		end := attackedBy(t, s, func() answer { return testedBy(t, s, key, echo, manyTests(3_000), nil) })
+		if end.Status != 200 || end.took > 2*end.computed+100*time.Millisecond {
+			return false
+		}
+	}
+	return true
+}
+
+// manyTests are so many tests that expect nothing.
+func manyTests(n int) string {
+	var b strings.Builder
+	b.WriteString("tests:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  - name: t%d\n", i)
+	}
+	return b.String()
 }
 
 // verifyAttack checks the answer to an attack. 0: it may have come to anything but an error of the server.

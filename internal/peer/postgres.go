@@ -21,7 +21,7 @@ import (
 // PostgresOptions say how a server is started. The zero value is a server whose commits
 // are as durable as in production and that ends with its test.
 type PostgresOptions struct {
-	// Careless turns fsync off, for tests that do not look at what a crash leaves.
+	// Careless turns fsync off, for tests that do not look at what a crash of the machine leaves.
 	Careless bool
 	// Keep leaves the end to the caller (Stop), who shares one server between the tests of a
 	// package: TestMain stops it.
@@ -42,7 +42,7 @@ type Postgres struct {
 
 const postgresUser = "chargehand"
 
-// StartPostgres makes a cluster in a temporary folder and starts a server on it.
+// StartPostgres makes a cluster in a temporary folder, in memory if it is Careless, and starts a server on it.
 func StartPostgres(tb testing.TB, options ...PostgresOptions) *Postgres {
 	tb.Helper()
 	var o PostgresOptions
@@ -50,7 +50,7 @@ func StartPostgres(tb testing.TB, options ...PostgresOptions) *Postgres {
 		o = options[0]
 	}
 	bin := postgresBin(tb)
-	folder, err := os.MkdirTemp("", "chargehand-pg-")
+	folder, err := clusterFolder(o.Careless)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,11 +60,9 @@ func StartPostgres(tb testing.TB, options ...PostgresOptions) *Postgres {
 	}
 	as := p.credential()
 	data := filepath.Join(folder, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", postgresUser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = folder, &syscall.SysProcAttr{Credential: as}
-	if out, err := initdb.CombinedOutput(); err != nil {
+	if err := makeCluster(bin, data, as); err != nil {
 		os.RemoveAll(folder)
-		tb.Fatalf("initdb: %v\n%s", err, out)
+		tb.Fatal(err)
 	}
 	lines := append([]string{
 		"listen_addresses = '127.0.0.1'", fmt.Sprint("port = ", p.port), fmt.Sprintf("unix_socket_directories = '%s'", folder),
