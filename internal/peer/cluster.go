@@ -34,7 +34,7 @@ func clusterFolder(careless bool) (string, error) {
 
 func hasRoomInMemory() bool {
 	var s syscall.Statfs_t
-	if syscall.Statfs(memory, &s) != nil || int64(s.Type) != tmpfsMagic || s.Bavail*uint64(s.Bsize) < roomInMemory {
+	if syscall.Statfs(memory, &s) != nil || s.Type != tmpfsMagic || s.Bavail*uint64(s.Bsize) < roomInMemory {
 		return false
 	}
 	return availableMemory() >= 2*roomInMemory
