@@ -78,6 +78,15 @@ test("a person cancels all executions that match a filter, and sees what became 
   await expect(underWay).toHaveCount(0);
   await inspect("operation");
   await hand.follow("To the executions");
+  // A page that is loaded while it is under way asks for it. Here the answer says that all operations are.
+  await page.route("**/api/v1/operations?*", async (route) => {
+    const response = await route.fetch();
+    const { data, cursor } = (await response.json()) as { data: object[]; cursor: string | null };
+    await route.fulfill({ response, json: { data: data.map((each) => ({ ...each, status: "running" })), cursor } });
+  });
+  await page.goto("/inbox");
+  await expect(underWay).toBeVisible();
+  await page.unrouteAll({ behavior: "wait" });
   await page.goto(`/executions/${other}`);
   await expect(page.getByRole("button", { name: "Suspend" })).toBeVisible(); // it does not match, and still waits
 });
