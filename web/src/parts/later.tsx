@@ -1,5 +1,5 @@
 import { use, useEffect, useReducer, type ComponentType, type ReactNode } from "react";
-import { onReturn, reachable } from "../api/connection.ts";
+import { isLost, onReturn, reachable } from "../api/connection.ts";
 import { Problem } from "../api/problem.ts";
 import { withTexts } from "../messages/index.ts";
 import { Failure } from "./Notice.tsx";
@@ -62,6 +62,10 @@ function Absent({ error, reset, Broken }: BrokenProps & { Broken: ComponentType<
     if (gone) {
       sessionStorage.setItem(mark, String(Date.now()));
       location.reload();
+    }
+    if (error instanceof Problem && !isLost()) {
+      reset(); // the server has come back before this was shown, and will not do it again
+      return undefined;
     }
     return onReturn(reset);
   });
