@@ -195,13 +195,13 @@ func (o outage) explains(before, again arrival) bool {
 // silence is how long Temporal waits for a sign of life of a worker's activity before it has it made again.
 const silence = 25 * time.Second
 
-// silences reports whether a call that came again may have, because nothing of its worker could be heard for so long: a
+// silences reports whether a call that came again may have, because its worker gave no sign of life for so long: a
 // server was away meanwhile, and on a busy machine was slow to come back.
 func (o outage) silences(before, again arrival) bool {
 	return o.worker == "" && again.begin.Sub(before.begin) >= silence && before.begin.Before(o.to) && again.begin.After(o.from)
 }
 
-// verify checks that a call came again only if it was in flight when its worker was killed, or not heard of, and
+// verify checks that a call came again only if it was in flight when its worker was killed, or silent, and
 // returns how many did, and the latest time after its answer at which one counted as such.
 func (r *receiver) verify(outages []outage) (repeated int, latest time.Duration) {
 	r.t.Helper()
