@@ -21,6 +21,7 @@ import { Waiting } from "../Waiting.tsx";
 import { RunFiles } from "./Files.tsx";
 import { LogView } from "./LogView.tsx";
 import { countRuns, stateOfRun, topTask, type TaskRow } from "./model.ts";
+import { ToEditor } from "./ToEditor.tsx";
 import { later } from "../later.tsx";
 
 const TaskDefinition = later(() => import("./TaskDefinition.tsx"));
@@ -187,7 +188,9 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
       )}
       <Part title={texts.input}>
         <JsonTree value={run.input ?? null} name={texts.input} />
-        <TryExpression execution={execution} seq={seq} />
+        <ToEditor execution={execution} sample={`${execution.id}:${seq}`}>
+          {texts.inspector.tryExpression}
+        </ToEditor>
       </Part>
       {run.output !== undefined && (
         <Part title={texts.output}>
@@ -203,24 +206,6 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
         <LogView execution={execution} seq={seq} />
       </Part>
     </>
-  );
-}
-
-/** Leads to the editor of the workflow, with the input of the run to try expressions with. */
-function TryExpression({ execution, seq }: { execution: Execution; seq: number }) {
-  const may = useMay();
-  const [namespace, name] = execution.workflow.split("/");
-  if (!may("workflows:write") || namespace === undefined || name === undefined) {
-    return null;
-  }
-  return (
-    <Link
-      to="/workflows/$namespace/$name"
-      params={{ namespace, name }}
-      search={{ mode: "edit", sample: `${execution.id}:${seq}` }}
-    >
-      {executionTexts().inspector.tryExpression}
-    </Link>
   );
 }
 

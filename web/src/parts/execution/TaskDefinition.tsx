@@ -1,8 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { graphQuestion } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
-import { useMay } from "../../api/me.ts";
 import { revisionQuestion } from "../../api/workflows.ts";
 import { definitionTexts } from "../../messages/definition.ts";
 import { executionTexts } from "../../messages/execution.ts";
@@ -10,6 +8,7 @@ import { Failure } from "../Notice.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { excerpt, valueAt } from "../workflow/excerpt.ts";
 import type { TaskRow } from "./model.ts";
+import { ToEditor } from "./ToEditor.tsx";
 
 /** What the definition says of a task, in the revision that the execution runs. */
 export default function TaskDefinition({ execution, task }: { execution: Execution; task: TaskRow }) {
@@ -36,7 +35,9 @@ export default function TaskDefinition({ execution, task }: { execution: Executi
     <>
       <p className="row meta">
         {lines !== undefined && line !== undefined && texts.place(line)}
-        <ToEditor execution={execution} task={task} />
+        <ToEditor execution={execution} task={task.reference}>
+          {texts.inspector.edit}
+        </ToEditor>
       </p>
       {/* Many lines scroll in their box, which the keyboard reaches. */}
       <pre
@@ -49,24 +50,5 @@ export default function TaskDefinition({ execution, task }: { execution: Executi
         {text}
       </pre>
     </>
-  );
-}
-
-/** Leads to the task in the editor, in what an author continues with. */
-function ToEditor({ execution, task }: { execution: Execution; task: TaskRow }) {
-  const may = useMay();
-  const [namespace, name] = execution.workflow.split("/");
-  if (!may("workflows:write") || namespace === undefined || name === undefined) {
-    return null;
-  }
-  return (
-    <Link
-      to="/workflows/$namespace/$name"
-      params={{ namespace, name }}
-      search={{ mode: "edit", task: task.reference }}
-      preload={false}
-    >
-      {executionTexts().inspector.edit}
-    </Link>
   );
 }
