@@ -2,7 +2,7 @@ import { expect, test } from "../harness.ts";
 import { answerWith } from "../hold.ts";
 import { snippetsOf } from "../snippets.ts";
 
-test("a person makes a key, uses it as the page says, and revokes it", async ({
+test("a person makes a key, uses it as the page says, and revokes it @keyboard", async ({
   page,
   member,
   signIn,

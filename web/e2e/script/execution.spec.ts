@@ -1,7 +1,7 @@
 import { expect, test } from "../harness.ts";
 import { apply, refuse, run, waits } from "../workflows.ts";
 
-test("a failed execution says why, shows the failing task, and is repeated with another input", async ({
+test("a failed execution says why, shows the failing task, and is repeated with another input @keyboard", async ({
   page,
   admin,
   enter,

@@ -6,7 +6,7 @@ const fails = [{ refuse: refuse() }];
 
 const rows = (page: Page) => page.getByRole("table", { name: "Executions" }).locator("tbody tr");
 
-test("a person finds a failure by filter, opens it, goes back, and everything is there", async ({
+test("a person finds a failure by filter, opens it, goes back, and everything is there @keyboard", async ({
   page,
   admin,
   member,

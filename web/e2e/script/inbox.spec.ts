@@ -50,7 +50,7 @@ async function answerAs(server: Server, who: Person, asked: Asked, body: object)
   await post(server, `/human-tasks/${asked.id}/answer`, body, cookie);
 }
 
-test("a person goes through the inbox with the keyboard alone", async ({
+test("a person goes through the inbox with the keyboard alone @keyboard", async ({
   page,
   admin,
   server,

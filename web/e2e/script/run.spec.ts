@@ -13,7 +13,7 @@ const named = {
   properties: { name: { type: "string", minLength: 1, pattern: "^[A-Z]", description: "Begins with a **capital**." } },
 };
 
-test("a person runs a workflow from its form, and downloads the result", async ({
+test("a person runs a workflow from its form, and downloads the result @keyboard", async ({
   page,
   admin,
   enter,

@@ -1,7 +1,7 @@
 import { expect, test } from "../harness.ts";
 import { someone } from "../people.ts";
 
-test("the link that the server prints makes the first admin, once", async ({
+test("the link that the server prints makes the first admin, once @keyboard", async ({
   page,
   hand,
   inspect,

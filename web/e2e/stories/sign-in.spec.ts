@@ -1,7 +1,7 @@
 import { expect, sessions, test } from "../harness.ts";
 import { someone } from "../people.ts";
 
-test("a person signs in and out", async ({ page, context, hand, inspect, member }) => {
+test("a person signs in and out @keyboard", async ({ page, context, hand, inspect, member }) => {
   await page.goto("/sign-in");
   await inspect("sign-in");
   await hand.fill("E-mail", member.email);

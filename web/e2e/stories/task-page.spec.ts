@@ -88,7 +88,7 @@ const form = {
   then: { properties: { number: { type: "string", title: "Card number" } }, required: ["number"] },
 };
 
-test("a person answers by a link, once, and programs that follow it decide nothing", async ({
+test("a person answers by a link, once, and programs that follow it decide nothing @keyboard", async ({
   page,
   hand,
   inspect,
