@@ -36,7 +36,7 @@ func TestKitScenarios(t *testing.T) {
 
 // scenariosApart is how far the scenarios are apart that a sample takes on PostgreSQL and on Temporal, after SQLite has
 // shown all: what a scenario says does not depend on the set-up.
-const scenariosApart = 3
+const scenariosApart = 4
 
 // TestConformanceFeatures runs the scenarios of our own on the built binary, each on a server
 // that is set as its tags say.

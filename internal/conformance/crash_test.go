@@ -28,7 +28,7 @@ const maxCommits = 200
 
 // crashedApart is how far the scenarios are apart that a sample crashes, and commitsApart the commits at which it does.
 // Few commits between them spend more of the time on crashes than on scenarios that end before the first one.
-const crashedApart, commitsApart = 3, 3
+const crashedApart, commitsApart = 5, 3
 
 // TestConformanceCrash runs each scenario of our own with a crash after its first commit, after its
 // second, and so on, until it makes no more; a sample of these where not everything is run.
