@@ -1,6 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
-import { notice } from "./scripts/notice.ts";
+import { notice, noticeOfWorker } from "./scripts/notice.ts";
 import { pack } from "./scripts/pack.ts";
 import { size } from "./scripts/size.ts";
 
@@ -9,6 +9,7 @@ const server = process.env["CHARGEHAND_URL"] ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   plugins: [react(), notice(), pack(), size()],
+  worker: { plugins: () => [noticeOfWorker()] },
   build: {
     target: "es2023",
     // Those that know light-dark(), which the tokens are made with.

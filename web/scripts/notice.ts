@@ -16,10 +16,30 @@ function folderOf(id: string): string | undefined {
   return found?.[1];
 }
 
-/** Text of a package's licence, as its authors ship it. */
-function licenceText(folder: string): string {
-  const file = readdirSync(folder).find((name) => /^licen[cs]e(\.|$)/i.test(name));
-  return file === undefined ? "" : readFileSync(join(folder, file), "utf8").trim();
+/** Text of a package's licence, as its authors ship it, or as it is in their repository where the package has none. */
+function licenceText(folder: string, name: string): string {
+  const file = readdirSync(folder).find((each) => /^licen[cs]e(\.|$)/i.test(each));
+  const ours = join(import.meta.dirname, "licences", `${name.replace("/", "+")}.txt`);
+  if (file === undefined && !existsSync(ours)) {
+    return "";
+  }
+  return readFileSync(file === undefined ? ours : join(folder, file), "utf8").trim();
+}
+
+/** Modules of workers, which are bundles of their own that are made while the page's is. */
+const ofWorkers = new Set<string>();
+
+/** Remembers what a worker is made of, for NOTICE.txt. */
+export function noticeOfWorker(): Plugin {
+  return {
+    name: "chargehand-notice-of-worker",
+    apply: "build",
+    generateBundle() {
+      for (const id of this.getModuleIds()) {
+        ofWorkers.add(id);
+      }
+    },
+  };
 }
 
 /**
@@ -32,7 +52,7 @@ export function notice(): Plugin {
     apply: "build",
     generateBundle() {
       const folders = new Set<string>();
-      for (const id of this.getModuleIds()) {
+      for (const id of [...this.getModuleIds(), ...ofWorkers]) {
         const folder = folderOf(id);
         if (folder !== undefined) {
           folders.add(folder);
@@ -48,7 +68,7 @@ export function notice(): Plugin {
           if (license === undefined || !allowed.has(license)) {
             this.error(`${name} has the licence ${license}: the web UI may not ship it (scripts/notice.ts)`);
           }
-          return `${name} ${version}: ${license}\n\n${licenceText(folder)}\n`;
+          return `${name} ${version}: ${license}\n\n${licenceText(folder, name)}\n`;
         });
       const head = "The web UI of Chargehand holds code of these packages.\n";
       this.emitFile({

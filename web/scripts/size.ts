@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 
@@ -11,7 +11,7 @@ interface Chunk {
 }
 
 /** What browsers should have to load at most, in thousands of bytes, packed with gzip. */
-const limits = { entry: 185, route: 200, graph: 80, editor: 135, css: 25 };
+const limits = { entry: 185, route: 200, graph: 80, editor: 135, css: 25, worker: 30 };
 
 /** Stops the build when the bundle that pack has left is too large. */
 export function size(): Plugin {
@@ -52,6 +52,12 @@ export function size(): Plugin {
           const before = new Set([...first, ...scripts(manifest, `src/routes/${route}.tsx`)]);
           const more = [...scripts(manifest, name)].filter((file) => !before.has(file));
           rows.push({ what, kb: await kilobytes(more), limit });
+        }
+        for (const name of await readdir(join(dist, "assets"))) {
+          const [, worker] = /^(.*\.worker-.*\.js)\.gz$/.exec(name) ?? [];
+          if (worker !== undefined) {
+            rows.push({ what: worker, kb: await kilobytes([`assets/${worker}`]), limit: limits.worker });
+          }
         }
         for (const { what, kb, limit } of rows) {
           const text = `${what} has ${kb.toFixed(1)} of ${limit} KB`;

@@ -214,3 +214,76 @@ test("a participant starts a workflow whose definition they may not see", async 
   await hand.press("Start");
   await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
 });
+
+test("a field that was left says what the schema has against it, and nothing keeps from sending", async ({
+  page,
+  admin,
+  enter,
+  hand,
+  inspect,
+  watch,
+}) => {
+  const workflow = await apply(
+    admin,
+    [{ keep: { set: "${ . }" } }],
+    schema({
+      type: "object",
+      required: ["name", "mail"],
+      properties: {
+        name: { type: "string", maxLength: 5 },
+        mail: { type: "string", format: "email" },
+        count: { type: "integer", minimum: 3 },
+      },
+    }),
+  );
+  await enter("operator", "Alan Turing");
+  await page.goto(`/workflows/${workflow.name}?tab=run`);
+  const name = page.getByLabel("Name", { exact: true });
+  const count = page.getByLabel("Count", { exact: true });
+  await hand.fill("Name", "Lovelace");
+  await expect(page.getByText("At most 5 characters.")).toHaveCount(0);
+  await hand.fill("Count", "1");
+  await expect(page.getByText("At most 5 characters.")).toBeVisible();
+  await expect(name).toHaveAttribute("aria-invalid", "true");
+  await expect(name).toHaveAccessibleDescription(/At most 5 characters/);
+  await expect(count).not.toHaveAttribute("aria-invalid");
+  await hand.fill("Mail", "ada");
+  await expect(page.getByText("At least 3.")).toBeVisible();
+  await inspect("run-checked");
+
+  // The server decides, in its own words at the same fields.
+  await hand.press("Start");
+  await expect(name).toBeFocused();
+  await expect(page.getByText("At most 5 characters.")).toHaveCount(0);
+  await expect(page.locator(".schema-wrong")).toHaveCount(3);
+  expect(watch.take()).toEqual([expect.stringMatching(/^422 for .*/)]);
+  await hand.fill("Name", "Ada");
+  await hand.fill("Mail", "ada@example.com");
+  await hand.fill("Count", "3");
+  await expect(name).not.toHaveAttribute("aria-invalid");
+  await hand.press("Start");
+  await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
+});
+
+test("a pattern that takes for ever holds up neither the page nor the start", async ({ page, admin, enter, hand }) => {
+  const workflow = await apply(
+    admin,
+    [{ keep: { set: "${ . }" } }],
+    schema({
+      type: "object",
+      properties: { name: { type: "string", pattern: "^(a+)+$" }, note: { type: "string", maxLength: 2 } },
+    }),
+  );
+  await enter("operator", "Alan Turing");
+  await page.goto(`/workflows/${workflow.name}?tab=run`);
+  const loaded = page.waitForEvent("worker");
+  await hand.fill("Name", `${"a".repeat(60)}!`);
+  const note = page.getByLabel("Note", { exact: true });
+  await hand.fill("Note", "long");
+  await Promise.all([(await loaded).waitForEvent("close"), note.press("Home")]);
+  await expect(note).not.toHaveAttribute("aria-invalid");
+  await hand.fill("Name", "aaa");
+  await hand.fill("Note", "ok");
+  await hand.press("Start");
+  await expect(page).toHaveURL(/\/executions\/[0-9a-f-]{36}$/);
+});

@@ -9,6 +9,7 @@ import { formTexts } from "../../messages/workflows.ts";
 import { Action } from "../Action.tsx";
 import { FilesField } from "../form/Files.tsx";
 import { read, type Wrong } from "../form/read.ts";
+import { useCheck } from "../form/useCheck.ts";
 import { sayAt, sayWrong, wrongFields } from "../form/whole.ts";
 import { Whole } from "../form/Whole.tsx";
 import { Failure } from "../Notice.tsx";
@@ -121,7 +122,9 @@ export function Answer({
       wrongFields(element.current)[0]?.focus();
     }
   }, [wrong, failed]);
-  const wrongAt = (pointer: string, below: boolean) => sayWrong(wrong, pointer, below) ?? sayAt(said, pointer, below);
+  const found = useCheck(element, task.form, form, entered.draft);
+  const wrongAt = (pointer: string, below: boolean) =>
+    sayWrong(wrong, pointer, below) ?? sayAt(said, pointer, below) ?? found(pointer, below);
   const press = (event: KeyboardEvent) => {
     if (event.key === "Escape" && !event.defaultPrevented) {
       event.preventDefault();

@@ -13,6 +13,7 @@ import { draftOf, type Draft } from "../form/draft.ts";
 import { read, type Wrong } from "../form/read.ts";
 import { SchemaField } from "../form/SchemaForm.tsx";
 import { isObject, same } from "../form/value.ts";
+import { useCheck } from "../form/useCheck.ts";
 import { formOf, sayAt, sayWrong, wrongFields } from "../form/whole.ts";
 import { Whole } from "../form/Whole.tsx";
 import { Failure } from "../Notice.tsx";
@@ -79,8 +80,9 @@ export function Run({ workflow }: { workflow: WorkflowDetail }) {
       wrongFields(element.current)[0]?.focus();
     }
   }, [wrong, failed]);
+  const found = useCheck(element, asJson ? undefined : workflow.input_schema, form, typed.draft);
   const wrongAt = (pointer: string, below: boolean) =>
-    sayWrong(wrong, pointer, below) ?? sayProblem(answered, pointer, below);
+    sayWrong(wrong, pointer, below) ?? sayProblem(answered, pointer, below) ?? found(pointer, below);
   const toForm = () => {
     const parsed = parse(typed.json ?? "");
     const draft = draftOf(form, parsed.value ?? {});
