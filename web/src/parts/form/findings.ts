@@ -28,7 +28,8 @@ export function bounded(value: unknown): string | undefined {
   return text === undefined || text.length > longest ? undefined : text;
 }
 
-const inside = (pointer: string, outer: string) => pointer === outer || pointer.startsWith(`${outer}/`);
+/** Whether a pointer is another one or below it. */
+export const inside = (pointer: string, outer: string) => pointer === outer || pointer.startsWith(`${outer}/`);
 
 /** What is said at a field that the person has left, in the words of the page. */
 export function sayFound(

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject }
 import type { FormField } from "../../api/workflows.ts";
 import { startChecker, type Checker } from "./checker.ts";
 import type { Draft } from "./draft.ts";
-import { bounded, checkable, sayFound, type Finding } from "./findings.ts";
+import { bounded, checkable, inside, sayFound, type Finding } from "./findings.ts";
 import { read } from "./read.ts";
 import { sayWrong } from "./whole.ts";
 
@@ -41,6 +41,7 @@ export function useCheck(
     }
     let checker: Checker | undefined; // it is loaded for the first field that is left
     let stopWaiting = () => {};
+    let stopLeaving = () => {};
     const tell = (findings: Finding[]) => {
       stopWaiting();
       stopWaiting = whenReleased(() => setFound(findings));
@@ -53,26 +54,30 @@ export function useCheck(
         return;
       }
       const value = bounded(read(field, entered).value);
-      setLeft((others) => new Set(others).add(pointer));
-      if (value === undefined) {
-        setFound([]);
-      } else {
+      // What was found before is of another value of this field.
+      stopLeaving = whenReleased(() => {
+        setLeft((others) => new Set(others).add(pointer));
+        setFound((others) => (value === undefined ? [] : others.filter((each) => !inside(each.pointer, pointer))));
+      });
+      if (value !== undefined) {
         checker ??= startChecker(tell);
         checker.ask({ schema: text, value });
       }
     };
     const enter = ({ target }: Event) => {
-      const pointer = pointerOf(target);
+      const pointer = target instanceof Node && whole.contains(target) ? pointerOf(target) : undefined;
       if (pointer !== undefined) {
         setLeft((others) => (others.has(pointer) ? new Set([...others].filter((each) => each !== pointer)) : others));
       }
     };
     whole.addEventListener("focusout", leave);
-    whole.addEventListener("input", enter);
+    // Not before the field has told its text: it would be drawn with the text of before, and what is typed were lost.
+    document.addEventListener("input", enter);
     return () => {
       whole.removeEventListener("focusout", leave);
-      whole.removeEventListener("input", enter);
+      document.removeEventListener("input", enter);
       stopWaiting();
+      stopLeaving();
       checker?.end();
     };
   }, [element, text]);
