@@ -29,7 +29,7 @@ export function bounded(value: unknown): string | undefined {
 }
 
 /** Whether a pointer is another one or below it. */
-export const inside = (pointer: string, outer: string) => pointer === outer || pointer.startsWith(`${outer}/`);
+export const isInside = (pointer: string, outer: string) => pointer === outer || pointer.startsWith(`${outer}/`);
 
 /** What is said at a field that the person has left, in the words of the page. */
 export function sayFound(
@@ -39,7 +39,7 @@ export function sayFound(
   below: boolean,
 ): string | undefined {
   const first = left.has(pointer)
-    ? found.find((each) => (below ? inside(each.pointer, pointer) : each.pointer === pointer))
+    ? found.find((each) => (below ? isInside(each.pointer, pointer) : each.pointer === pointer))
     : undefined;
   if (first === undefined) {
     return undefined;

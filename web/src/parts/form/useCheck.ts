@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject }
 import type { FormField } from "../../api/workflows.ts";
 import { startChecker, type Checker } from "./checker.ts";
 import type { Draft } from "./draft.ts";
-import { bounded, checkable, inside, sayFound, type Finding } from "./findings.ts";
+import { bounded, checkable, isInside, sayFound, type Finding } from "./findings.ts";
 import { read } from "./read.ts";
 import { sayWrong } from "./whole.ts";
 
@@ -57,7 +57,7 @@ export function useCheck(
       // What was found before is of another value of this field.
       stopLeaving = whenReleased(() => {
         setLeft((others) => new Set(others).add(pointer));
-        setFound((others) => (value === undefined ? [] : others.filter((each) => !inside(each.pointer, pointer))));
+        setFound((others) => (value === undefined ? [] : others.filter((each) => !isInside(each.pointer, pointer))));
       });
       if (value !== undefined) {
         checker ??= startChecker(tell);
