@@ -81,7 +81,7 @@ test("only fields that were left say what is wrong, in words", () => {
   expect(sayFound(findings, all, "/right", true)).toBeUndefined();
 });
 
-/** A worker that answers when it is told to. */
+/** A worker that answers when a test says so. */
 class Slow extends EventTarget {
   posted: unknown[] = [];
   terminated = false;

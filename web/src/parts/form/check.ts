@@ -2,7 +2,7 @@ import { dereference, format, validate, type OutputUnit, type Schema } from "@cf
 import type { Finding } from "./findings.ts";
 import { escapeToken, type Value } from "./value.ts";
 
-/** What of one value is told at most. */
+/** What is said of one value at most. */
 const most = 200;
 
 /** The formats that the server judges, too. It takes any text for another one. */

@@ -9,8 +9,8 @@ export interface Asked {
 /** What it tells: that it has been loaded, or what it found; undefined: it cannot check by this schema. */
 export type Told = "ready" | Finding[] | undefined;
 
-/** How long one check may take, in milliseconds. */
-const patience = 500;
+/** After how many milliseconds one check is ended. */
+const mostMs = 500;
 
 export interface Checker {
   /** Checks a value. While one is under way, the latest waits, and those before it are dropped. */
@@ -19,7 +19,7 @@ export interface Checker {
 }
 
 /**
- * Checks values beside the page: a schema comes from the author of a workflow, and a pattern of it can take for ever.
+ * Checks values beside the page: a schema comes from the author of a workflow, and a pattern of it can run without end.
  * A check that takes too long is ended, and nothing is checked after it. The server decides, whatever is found.
  */
 export function startChecker(
@@ -41,7 +41,7 @@ export function startChecker(
       return;
     }
     [under, next] = [next, undefined];
-    timer = setTimeout(end, patience);
+    timer = setTimeout(end, mostMs);
     // A worker has no origin to name.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
     worker?.postMessage(under);

@@ -71,7 +71,7 @@ export function useCheck(
       }
     };
     whole.addEventListener("focusout", leave);
-    // Not before the field has told its text: it would be drawn with the text of before, and what is typed were lost.
+    // After React has read the field. Before, it would be drawn with its earlier text, and what was typed would be lost.
     document.addEventListener("input", enter);
     return () => {
       whole.removeEventListener("focusout", leave);
