@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func TestObsoleteSnapshotsAreNamed(t *testing.T) {
 // watched runs tests of a folder with --watch. scan lets it read the files once more, and returns what it wrote.
 func watched(t *testing.T, folder string) (scan func() (out, err string)) {
 	t.Helper()
-	var out, problems bytes.Buffer
+	var out, problems sharedBuffer // the watcher may write while the test reads
 	c := &testCommand{console: console{out: &out, err: &problems}, watch: true, output: formatTable, paths: []string{folder}}
 	ctx, cancel := context.WithCancel(t.Context())
 	next, ended := make(chan time.Time), make(chan error, 1)
@@ -92,9 +93,26 @@ func watched(t *testing.T, folder string) (scan func() (out, err string)) {
 	return func() (string, string) {
 		next <- time.Time{} // taken when the scan before has ended
 		next <- time.Time{}
-		a, b := out.String(), problems.String()
-		return a, b
+		return out.String(), problems.String()
 	}
+}
+
+// sharedBuffer keeps what one goroutine writes, for another that reads meanwhile.
+type sharedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *sharedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *sharedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // TestWatchOfNothing: a path that is not there is said at once, as without --watch, and is not waited for. One
