@@ -21,7 +21,13 @@ const pageLength = 100;
 const again = 2000;
 const toldOf = 60_000;
 
-function page(batch: Batch, phase: ItemPhase | undefined, cursor: string, signal: AbortSignal): Promise<ItemPage> {
+/** A page of the items of a batch in one phase, or of all. The cursor is the index of the first one. */
+export function itemPage(
+  batch: Batch,
+  phase: ItemPhase | undefined,
+  cursor: string,
+  signal: AbortSignal,
+): Promise<ItemPage> {
   const params = {
     path: { workflowId: batch.workflow_id, batchId: batch.id },
     query: { limit: pageLength, cursor, ...(phase && { phase }) },
@@ -51,7 +57,7 @@ export function useAllItems(batch: Batch, from: number, to: number, enabled: boo
     queries: numbers.map((number) =>
       queryOptions({
         queryKey: [environment(), "batch", batch.id, "items", number],
-        queryFn: ({ signal }) => page(batch, undefined, String(number * pageLength), signal),
+        queryFn: ({ signal }) => itemPage(batch, undefined, String(number * pageLength), signal),
         refetchInterval: isOver(batch) ? false : every(told ? toldOf : again),
       }),
     ),
@@ -85,7 +91,7 @@ export function useItemsIn(batch: Batch, phase: ItemPhase | undefined, to: numbe
   const asked = useInfiniteQuery({
     ...infiniteQueryOptions({
       queryKey: [...inPhase(batch.id), phase],
-      queryFn: ({ pageParam, signal }) => page(batch, phase, pageParam, signal),
+      queryFn: ({ pageParam, signal }) => itemPage(batch, phase, pageParam, signal),
       initialPageParam: "0",
       getNextPageParam: (last: ItemPage) => last.cursor ?? undefined,
     }),

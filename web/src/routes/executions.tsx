@@ -84,7 +84,7 @@ export default function Executions() {
           {texts.group}
         </Button>
         {sound && <Count key={`count ${filter}`} filter={filter} query={query} />}
-        {sound && <Export query={query} />}
+        {sound && <Export target={() => ({ query: query() })} />}
         {last !== null && (
           <Link to="/executions" search={{ filter: last }}>
             {texts.lastFilter(last)}

@@ -1,20 +1,20 @@
 import { Suspense, useState } from "react";
+import type { Target } from "../../api/operations.ts";
 import { executionsTexts } from "../../messages/executions.ts";
 import { Action } from "../Action.tsx";
-import type { Query } from "../filter.ts";
 import { later } from "../later.tsx";
 
 const ExportDialog = later(() => import("./ExportDialog.tsx"));
 
-/** Offers what the list shows, all pages of it, as a file. */
-export function Export({ query }: { query: () => Query }) {
-  const [open, setOpen] = useState(false);
+/** Offers executions as a file: all that match the filter of the list, or what is selected in it. */
+export function Export({ target }: { target: () => Target }) {
+  const [asked, setAsked] = useState<Target>();
   return (
     <>
-      <Action variant="default" onClick={() => setOpen(true)}>
+      <Action variant="default" onClick={() => setAsked(target())}>
         {executionsTexts().export}
       </Action>
-      <Suspense>{open && <ExportDialog query={query} close={() => setOpen(false)} />}</Suspense>
+      <Suspense>{asked && <ExportDialog target={asked} close={() => setAsked(undefined)} />}</Suspense>
     </>
   );
 }

@@ -1,78 +1,38 @@
-import { Button, NativeSelect } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
-import { mostExported, readExecutions } from "../../api/exported.ts";
+import { executionsBy, executionsOf } from "../../api/exported.ts";
+import type { Execution } from "../../api/executions.ts";
+import type { Target } from "../../api/operations.ts";
 import { exportTexts } from "../../messages/export.ts";
-import { t } from "../../messages/index.ts";
-import { Action } from "../Action.tsx";
-import { Dialog } from "../Dialog.tsx";
-import type { Query } from "../filter.ts";
-import { Failure } from "../Notice.tsx";
-import { save } from "../save.ts";
-import { asCSV, asLines } from "./table.ts";
+import { ExportDialog } from "../ExportDialog.tsx";
+import { executionLines, executionNames } from "./table.ts";
 
-const formats = {
-  csv: { type: "text/csv", text: asCSV },
-  jsonl: { type: "application/jsonl", text: asLines },
-};
-type Format = keyof typeof formats;
-
-/** Saves the executions that match a filter as a file. Closing the dialog ends that. */
-export default function ExportDialog({ query, close }: { query: () => Query; close: () => void }) {
-  const texts = exportTexts();
-  const [format, setFormat] = useState<Format>("csv");
-  const [read, setRead] = useState(0);
-  const reading = useRef<AbortController>(undefined);
-  const run = useMutation({
-    mutationFn: async () => {
-      setRead(0);
-      const controller = new AbortController();
-      reading.current = controller;
-      const { rows, more } = await readExecutions(query(), controller.signal, setRead);
-      if (rows.length > 0 && !controller.signal.aborted) {
-        const { type, text } = formats[format];
-        save(new Blob([text(rows)], { type }), `executions.${format}`);
-      }
-      return { count: rows.length, more };
-    },
-  });
-  useEffect(() => () => reading.current?.abort(), []);
-  const { data } = run;
+/** Saves executions as a file: those that match a filter, or those that are selected. */
+export default function ExportExecutions({ target, close }: { target: Target; close: () => void }) {
+  const texts = exportTexts().executions;
+  const own =
+    "ids" in target
+      ? {
+          help: texts.helpSelected(target.ids.length),
+          none: texts.noneSelected,
+          pages: () => executionsOf(target.ids),
+          expected: target.ids.length,
+        }
+      : {
+          help: texts.help,
+          none: texts.none,
+          pages: (lines: boolean) => executionsBy(target.query, lines),
+        };
   return (
-    <Dialog title={texts.title} close={close}>
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run.mutate();
-        }}
-      >
-        <p className="meta">{texts.help(mostExported)}</p>
-        <NativeSelect
-          label={texts.format}
-          value={format}
-          disabled={run.isPending}
-          onChange={(event) => {
-            setFormat(event.currentTarget.value === "jsonl" ? "jsonl" : "csv");
-            run.reset();
-          }}
-          data={(["csv", "jsonl"] as const).map((value) => ({ value, label: texts.formats[value] }))}
-        />
-        <p role="status">
-          {run.isPending && texts.reading(read)}
-          {data && (data.count === 0 ? texts.none : texts.saved(data.count))}
-          {data?.more === true && ` ${texts.cut(mostExported)}`}
-        </p>
-        {run.error && <Failure error={run.error} />}
-        <div className="row">
-          <Action type="submit" loading={run.isPending}>
-            {texts.start}
-          </Action>
-          <Button variant="default" onClick={close}>
-            {run.isPending ? t().cancel : t().close}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <ExportDialog<Execution>
+      list={{
+        title: texts.title,
+        name: "executions",
+        names: executionNames,
+        lines: executionLines,
+        count: texts.count,
+        cut: texts.cut,
+        ...own,
+      }}
+      close={close}
+    />
   );
 }

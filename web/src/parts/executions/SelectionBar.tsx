@@ -4,6 +4,7 @@ import type { OperationAction, Target } from "../../api/operations.ts";
 import { Action } from "../Action.tsx";
 import { later } from "../later.tsx";
 import { operationsTexts } from "../../messages/operations.ts";
+import { Export } from "./Export.tsx";
 import type { Selection } from "./selection.ts";
 
 const Bulk = later(() => import("./Bulk.tsx"));
@@ -27,6 +28,7 @@ export function SelectionBar({
 }) {
   const texts = operationsTexts();
   const [asked, setAsked] = useState<{ action: OperationAction; target: Target }>();
+  const target = (): Target => (selection.all ? { query: query() } : { ids: selection.ids });
   if (!selection.all && selection.ids.length === 0) {
     return null;
   }
@@ -37,14 +39,11 @@ export function SelectionBar({
         {texts.selectAll}
       </Button>
       {actions.map((action) => (
-        <Action
-          key={action}
-          variant="default"
-          onClick={() => setAsked({ action, target: selection.all ? { query: query() } : { ids: selection.ids } })}
-        >
+        <Action key={action} variant="default" onClick={() => setAsked({ action, target: target() })}>
           {texts.actions[action]}
         </Action>
       ))}
+      <Export target={target} />
       <Button variant="subtle" onClick={clear}>
         {texts.none}
       </Button>

@@ -1,4 +1,5 @@
 import type { Execution } from "../../api/executions.ts";
+import { csvLines } from "../csv.ts";
 
 /** The columns of an export as a table. Their names are those of the API, and the same in every language. */
 const columns: Record<string, (execution: Execution) => string | undefined> = {
@@ -21,21 +22,9 @@ const columns: Record<string, (execution: Execution) => string | undefined> = {
   error_detail: ({ error }) => error?.detail,
 };
 
-/** What a spreadsheet would take for a formula begins with one of these. */
-const formula = /^[=+\-@\t\r]/u;
+/** The line of names with which a table of executions begins. */
+export const executionNames = csvLines([Object.keys(columns)]);
 
-/** A cell of a table with commas. Text stays text in a spreadsheet: what looks like a formula gets an apostrophe. */
-function cell(text: string): string {
-  const safe = formula.test(text) ? `'${text}` : text;
-  return /[",\r\n]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** Executions as a table with commas (RFC 4180), with a line of names at its beginning. */
-export function asCSV(executions: readonly Execution[]): string {
-  const lines = executions.map((execution) => Object.values(columns).map((column) => cell(column(execution) ?? "")));
-  return [Object.keys(columns), ...lines].map((line) => `${line.join(",")}\r\n`).join("");
-}
-
-/** Executions as the API answers them, one a line. */
-export const asLines = (executions: readonly Execution[]): string =>
-  executions.map((execution) => `${JSON.stringify(execution)}\n`).join("");
+/** Executions as lines of that table. */
+export const executionLines = (executions: readonly Execution[]): string =>
+  csvLines(executions.map((execution) => Object.values(columns).map((column) => column(execution))));
