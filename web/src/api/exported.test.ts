@@ -23,10 +23,11 @@ test("all pages of a list are written into a file, in their order", async () => 
   expect(await exported(counted(0, 2))).toEqual({ rows: 0, more: false, text: "", told: [0] });
 });
 
+const emptyFirst: Pages<number> = (cursor) =>
+  Promise.resolve(cursor === undefined ? { data: [], cursor: "next" } : { data: [7], cursor: null });
+
 test("a page may be empty and have others after it", async () => {
-  const pages: Pages<number> = (cursor) =>
-    Promise.resolve(cursor === undefined ? { data: [], cursor: "next" } : { data: [7], cursor: null });
-  expect(await exported(pages)).toMatchObject({ rows: 1, more: false, text: "7\n" });
+  expect(await exported(emptyFirst)).toMatchObject({ rows: 1, more: false, text: "7\n" });
 });
 
 test("a file ends at so many rows, and it is known whether there are others", async () => {

@@ -154,9 +154,10 @@ const batches = createRoute({
 const batch = createRoute({
   getParentRoute: () => root,
   path: "/batches/$id",
-  validateSearch: (search: Record<string, unknown>): { state?: ItemState } => {
+  validateSearch: (search: Record<string, unknown>): { state?: ItemState; fields?: string } => {
     const state = itemStates.find((name) => name === search["state"]);
-    return state === undefined ? {} : { state };
+    const fields = text(search["fields"]);
+    return { ...(state !== undefined && { state }), ...(fields !== undefined && { fields }) };
   },
   component: screen(() => import("../routes/batch.tsx")),
 });

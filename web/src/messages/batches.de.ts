@@ -43,6 +43,11 @@ export const batches = {
   any: (n: number) => `alle ${formatNumber(n)}`,
   state: (name: string, n: number) => `${name} ${formatNumber(n)}`,
   noItems: "Kein Eintrag ist in diesem Zustand.",
+  fields: "Spalten",
+  fieldsHelp: (most: number) =>
+    `Felder der Eingaben der sichtbaren Einträge, bis zu ${formatNumber(most)}. Ohne Auswahl ist die ganze Eingabe eine Spalte.`,
+  noFields: "Die ganze Eingabe",
+  export: "Exportieren",
   failures: "Fehler",
   didFail: (n: number) => `${formatNumber(n)} fehlgeschlagen`,
   failed: (n: number) => plural(n, "Eintrag", "Einträge"),

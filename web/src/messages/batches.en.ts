@@ -37,6 +37,11 @@ export const batches = {
   any: (n: number) => `all ${formatNumber(n)}`,
   state: (name: string, n: number) => `${name} ${formatNumber(n)}`,
   noItems: "No item is in this state.",
+  fields: "Columns",
+  fieldsHelp: (most: number) =>
+    `Fields of the inputs of the items in view, up to ${formatNumber(most)}. Without one, the whole input is a column.`,
+  noFields: "The whole input",
+  export: "Export",
   failures: "Failures",
   didFail: (n: number) => `${formatNumber(n)} failed`,
   failed: (n: number) => plural(n, "item", "items"),

@@ -23,8 +23,10 @@ export const exported = {
   items: {
     title: "Export items",
     help: "All items of the batch, in their order. Outputs are in neither format.",
-    helpState: (state: string) => `The items that are now in the state “${state}”, in their order. Outputs are in neither format.`,
-    helpFields: (names: string) => `Of the inputs, the table has the columns that are shown: ${names}. JSON Lines has all.`,
+    helpState: (state: string) =>
+      `The items that are now in the state “${state}”, in their order. Outputs are in neither format.`,
+    helpFields: (names: string) =>
+      `Of the inputs, the table has the columns that are shown: ${names}. JSON Lines has all.`,
     count: (n: number) => plural(n, "item", "items"),
     cut: "There are others after them: download the items as JSON to have those too.",
     none: "No item is in this state, so that no file was saved.",

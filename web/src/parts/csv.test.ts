@@ -2,9 +2,13 @@ import { expect, test } from "vitest";
 import { csvLines, jsonLines } from "./csv.ts";
 
 test("a cell with a comma, a quote or a line break is quoted", () => {
-  expect(csvLines([["a", "b"], ["1,5", 'say "yes"'], ["x\ny", "x\r\ny"]])).toBe(
-    'a,b\r\n"1,5","say ""yes"""\r\n"x\ny","x\r\ny"\r\n',
-  );
+  expect(
+    csvLines([
+      ["a", "b"],
+      ["1,5", 'say "yes"'],
+      ["x\ny", "x\r\ny"],
+    ]),
+  ).toBe('a,b\r\n"1,5","say ""yes"""\r\n"x\ny","x\r\ny"\r\n');
 });
 
 test("what begins like a formula is text in a spreadsheet", () => {

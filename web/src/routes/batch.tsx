@@ -11,6 +11,7 @@ import { follow } from "../api/follow.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { formatNumber } from "../messages/format.ts";
 import { Action } from "../parts/Action.tsx";
+import { readFields, writeFields } from "../parts/batch/fields.ts";
 import { Grid } from "../parts/batch/Grid.tsx";
 import { shortId } from "../parts/Copy.tsx";
 import { WorkflowLink } from "../parts/WorkflowLink.tsx";
@@ -36,7 +37,7 @@ const gathered = 2000;
 /** A batch: how far it is, what failed, and its items. */
 export default function BatchPage() {
   const { id } = route.useParams();
-  const { state } = route.useSearch();
+  const { state, fields } = route.useSearch();
   const navigate = useNavigate({ from: "/batches/$id" });
   const [asking, setAsking] = useState(false);
   const may = useMay();
@@ -87,9 +88,14 @@ export default function BatchPage() {
             <Grid
               batch={batch}
               state={state}
+              fields={readFields(fields ?? "")}
               told={told}
-              choose={(next) =>
-                void navigate({ search: next ? { state: next } : {}, replace: true, resetScroll: false })
+              choose={(next, names) =>
+                void navigate({
+                  search: { ...(next && { state: next }), ...(names.length > 0 && { fields: writeFields(names) }) },
+                  replace: true,
+                  resetScroll: false,
+                })
               }
             />
           </section>

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import type { Batch, Item } from "../../api/batches.ts";
 import { useAllItems, useItemsIn } from "../../api/items.ts";
 import { batchesTexts } from "../../messages/batches.ts";
@@ -13,17 +13,23 @@ import { itemStates, phaseOf, stateOf, type ItemState } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
 import { Waiting } from "../Waiting.tsx";
 import { rowHeight } from "../density.ts";
+import { Export } from "./Export.tsx";
+import { Fields } from "./Fields.tsx";
+import { offeredFields } from "./fields.ts";
+import { inputOf, valueCell } from "./table.ts";
 
 interface Props {
   batch: Batch;
   state: ItemState | undefined;
+  /** The fields of inputs that have columns of their own; none: the input is one column. */
+  fields: readonly string[];
   /** A stream tells of changes. */
   told: boolean;
-  choose: (state: ItemState | undefined) => void;
+  choose: (state: ItemState | undefined, fields: readonly string[]) => void;
 }
 
 /** The items of a batch. Only the rows that are seen are in the page, and only their pages are asked for. */
-export function Grid({ batch, state, told, choose }: Props) {
+export function Grid({ batch, state, fields, told, choose }: Props) {
   const texts = batchesTexts();
   const pane = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ from: 0, to: 0 });
@@ -41,6 +47,10 @@ export function Grid({ batch, state, told, choose }: Props) {
   const rows = virtual.getVirtualItems();
   const [from, to] = [rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0];
   useEffect(() => setSeen({ from, to }), [from, to]);
+  const offered = offeredFields(
+    fields,
+    rows.map(({ index }) => items.at(index)),
+  );
   return (
     <>
       <div className="filters">
@@ -49,7 +59,10 @@ export function Grid({ batch, state, told, choose }: Props) {
           value={state ?? ""}
           onChange={(event) => {
             virtual.scrollToOffset(0);
-            choose(itemStates.find((name) => name === event.currentTarget.value));
+            choose(
+              itemStates.find((name) => name === event.currentTarget.value),
+              fields,
+            );
           }}
           data={[
             { value: "", label: texts.any(batch.total) },
@@ -62,19 +75,27 @@ export function Grid({ batch, state, told, choose }: Props) {
         {state === undefined && batch.total > 20 && (
           <Jump total={batch.total} jump={(place) => virtual.scrollToIndex(place, { align: "start" })} />
         )}
+        {offered.length > 0 && <Fields offered={offered} shown={fields} choose={(names) => choose(state, names)} />}
+        <Export batch={batch} state={state} fields={fields} />
       </div>
       {items.error !== null && items.error !== undefined && <Failure error={items.error} retry={items.retry} />}
       {items.loading && <Waiting />}
       {!items.loading && items.count === 0 && !items.error && <Empty text={texts.noItems} />}
       {items.count > 0 && (
-        <div className="grid" role="table" aria-label={texts.grid} aria-rowcount={items.count + 1}>
-          <Head />
+        <div
+          className="grid"
+          role="table"
+          aria-label={texts.grid}
+          aria-rowcount={items.count + 1}
+          style={{ "--inputs": Math.max(1, fields.length) } as CSSProperties}
+        >
+          <Head fields={fields} />
           {/* It scrolls, so that keys must reach it. */}
           {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-noninteractive-element-interactions */}
           <div ref={pane} className="grid-pane" role="rowgroup" tabIndex={0} aria-label={texts.grid} onKeyDown={step}>
             <div style={{ height: virtual.getTotalSize() }} role="presentation">
               {rows.map(({ index, start }) => (
-                <Row key={index} place={index} top={start} item={items.at(index)} />
+                <Row key={index} place={index} top={start} item={items.at(index)} fields={fields} />
               ))}
             </div>
           </div>
@@ -104,24 +125,43 @@ function step(event: KeyboardEvent<HTMLDivElement>) {
   next?.focus();
 }
 
-function Head() {
+function Head({ fields }: { fields: readonly string[] }) {
   const columns = batchesTexts().gridColumns;
+  const column = (name: keyof typeof columns) => (
+    <span key={name} role="columnheader" className={`grid-${name}`}>
+      {columns[name]}
+    </span>
+  );
   return (
     <div role="rowgroup">
       <div role="row" className="grid-row grid-head" aria-rowindex={1}>
-        {(["index", "item", "state", "took", "input", "now"] as const).map((name) => (
-          <span key={name} role="columnheader" className={`grid-${name}`}>
-            {columns[name]}
-          </span>
-        ))}
+        {(["index", "item", "state", "took"] as const).map(column)}
+        {fields.length === 0
+          ? column("input")
+          : fields.map((name) => (
+              <span key={`input ${name}`} role="columnheader" className="grid-input" title={name}>
+                {name}
+              </span>
+            ))}
+        {column("now")}
       </div>
     </div>
   );
 }
 
-function Row({ place, top, item }: { place: number; top: number; item: Item | undefined }) {
+interface RowProps {
+  place: number;
+  top: number;
+  item: Item | undefined;
+  fields: readonly string[];
+}
+
+function Row({ place, top, item, fields }: RowProps) {
   const error = item?.error?.detail ?? item?.error?.title;
-  const input = item && JSON.stringify(item.inputs);
+  const inputs: [string, string][] =
+    fields.length === 0
+      ? [["", JSON.stringify(item?.inputs) ?? ""]]
+      : fields.map((name) => [name, String((item && valueCell(inputOf(item, name))) ?? "")]);
   return (
     <div
       role="row"
@@ -146,9 +186,11 @@ function Row({ place, top, item }: { place: number; top: number; item: Item | un
       <span role="cell" className="grid-took number">
         {item?.duration_ms !== undefined && formatDuration(item.duration_ms)}
       </span>
-      <span role="cell" className="grid-input" title={input}>
-        <code>{input?.slice(0, 200)}</code>
-      </span>
+      {inputs.map(([name, text]) => (
+        <span key={`input ${name}`} role="cell" className="grid-input" title={text}>
+          {fields.length === 0 ? <code>{text.slice(0, 200)}</code> : text.slice(0, 200)}
+        </span>
+      ))}
       <span role="cell" className="grid-now" title={error}>
         {error}
       </span>
