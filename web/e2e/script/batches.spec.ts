@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "../harness.ts";
 import { full } from "../measure.ts";
 import { someone } from "../people.ts";
@@ -54,6 +55,67 @@ test("a person finds a batch, sees what failed, and goes to an item", async ({
   await expect(page).toHaveURL(`/batches/${batch.id}?state=error`);
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByText("Download the items").click()]);
   expect(file.suggestedFilename()).toBe(`batch-${batch.id}.json`);
+});
+
+test("items are shown by fields of their inputs, and saved as a file by their state", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  hand,
+  inspect,
+}) => {
+  const workflow = await apply(admin, [
+    { refuse: refuse({ detail: "Refused by Anna." }, { if: "${ .number % 3 == 0 }" }) },
+  ]);
+  const items = numbered(7).map(({ number }) => ({ number, "name, short": number === 3 ? "=1+1" : `n${number}` }));
+  const batch = await runBatch(admin, workflow, items);
+  await signIn(member); // who may look only
+  await page.goto(`/batches/${batch.id}`);
+  const grid = page.getByRole("table", { name: "Items of the batch" });
+  await expect(grid.getByRole("columnheader", { name: "Input" })).toBeVisible();
+  const box = (name: string) => page.getByRole("checkbox", { name });
+  await hand.press("Columns");
+  await box("number").press("Space");
+  await box("name, short").press("Space");
+  await expect(grid.getByRole("columnheader", { name: "name, short" })).toBeVisible();
+  await expect(grid.getByRole("columnheader", { name: "Input" })).toHaveCount(0);
+  await inspect("batch-columns");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("State").selectOption("error 3");
+  await page.reload();
+  const failed = grid.locator(".grid-pane [role=row]");
+  await expect(failed).toHaveCount(3);
+  await expect(failed.nth(1)).toContainText("=1+1");
+
+  await hand.press("Export");
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("The items that are now in the state “error”");
+  await expect(dialog).toContainText("number and name, short");
+  await inspect("batch-export");
+  const start = dialog.getByRole("button", { name: "Export", exact: true });
+  const saved = async () => {
+    const [file] = await Promise.all([page.waitForEvent("download"), start.click()]);
+    return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+  };
+  const csv = await saved();
+  expect(csv.name).toBe(`batch-${batch.id}-items.csv`);
+  const [names, ...lines] = csv.text.trimEnd().split("\r\n");
+  expect(names).toBe(
+    'index,item_id,execution_id,status,phase,duration_ms,inputs.number,"inputs.name, short",error_code,error_title,error_detail',
+  );
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toMatch(/^3,,[-0-9a-f]{36},error,faulted,\d+,3,'=1\+1,refused,.*Refused by Anna\.$/u);
+  await expect(dialog.getByRole("status").filter({ hasText: "3 items saved." })).toBeVisible();
+  await dialog.getByLabel("Format").selectOption("jsonl");
+  const read = (await saved()).text.trimEnd().split("\n");
+  expect(read.map((line) => (JSON.parse(line) as { inputs: object }).inputs)).toEqual([items[0], items[3], items[6]]);
+  await page.keyboard.press("Escape");
+
+  await page.getByLabel("State").selectOption("cancelled 0");
+  await hand.press("Export");
+  await start.click();
+  await expect(dialog).toContainText("no file was saved");
 });
 
 test("a long batch: the last row is as near as the first, and it is cancelled", async ({
