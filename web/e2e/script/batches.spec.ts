@@ -105,7 +105,7 @@ test("items are shown by fields of their inputs, and saved as a file by their st
     'index,item_id,execution_id,status,phase,duration_ms,inputs.number,"inputs.name, short",error_code,error_title,error_detail',
   );
   expect(lines).toHaveLength(3);
-  expect(lines[1]).toMatch(/^3,,[-0-9a-f]{36},error,faulted,\d+,3,'=1\+1,refused,.*Refused by Anna\.$/u);
+  expect(lines[1]).toMatch(/^3,,[-0-9a-f]{36},error,faulted,\d+,3,'=1\+1,fault,.*Refused by Anna\.$/u);
   await expect(dialog.getByRole("status").filter({ hasText: "3 items saved." })).toBeVisible();
   await dialog.getByLabel("Format").selectOption("jsonl");
   const read = (await saved()).text.trimEnd().split("\n");

@@ -176,7 +176,7 @@ test("what matches a filter is saved as a file, all pages of it", async ({
   });
   await hand.press("Export");
   expect((await saved()).text.trimEnd().split("\r\n")).toHaveLength(10_001);
-  await expect(dialog).toContainText("There are older ones.");
+  await expect(dialog).toContainText("There are older ones: narrow the filter");
   expect(pages).toBe(100);
   hold = true;
   await start.click();

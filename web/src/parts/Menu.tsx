@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
+import "../styles/menu.css";
 
 /** A button with a panel below it. Escape, the button and what is beside the panel close it. */
 export function Menu({ name, children }: { name: string; children: (close: () => void) => ReactNode }) {
