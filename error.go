@@ -110,6 +110,7 @@ const (
 	CodeDefinitionInvalid    Code = "definition_invalid"
 	CodeExpressionInvalid    Code = "expression_invalid"
 	CodeExpressionFailed     Code = "expression_failed"
+	CodeArchiveTooLarge      Code = "archive_too_large"
 	CodeTestsInvalid         Code = "tests_invalid"
 	CodeTestsStopped         Code = "tests_stopped"
 	CodeTaskNotRetryable     Code = "task_not_retryable"

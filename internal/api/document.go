@@ -193,7 +193,7 @@ func (w *documentWriter) response(a *answer, rt *route) *huma.Response {
 	switch {
 	case a.media != "":
 		out.Content = map[string]*huma.MediaType{a.media: {Schema: &huma.Schema{Type: "string"}, Example: a.example}}
-		if a.media == "*/*" {
+		if a.media == "*/*" || a.media == zipMedia {
 			out.Content[a.media].Schema = &huma.Schema{Type: "string", Format: "binary"}
 		}
 	case a.view != nil:

@@ -300,6 +300,8 @@ var samples = map[string][]request{
 	"getProgressById":  {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/progress"}},
 	"getRecording":     {{path: pathE + "/recording"}},
 	"getRecordingById": {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/recording"}},
+	"getArchive":       {{path: pathE + "/archive"}},
+	"getArchiveById":   {{path: "/api/v1/executions/0197a5c4-2222-7000-8000-000000000002/archive"}},
 	"getExecutionGraph": {
 		{path: pathE + "/graph?format=json"}, {path: pathE + "/graph", header: map[string]string{"Accept": "text/vnd.mermaid"}},
 	},

@@ -160,6 +160,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"The expression cannot be read. The entry in errors gives line and column within it."},
 	chargehand.CodeExpressionFailed: {http.StatusUnprocessableEntity, "The expression failed",
 		"The expression has no value for this input. The detail says why."},
+	chargehand.CodeArchiveTooLarge: {http.StatusUnprocessableEntity, "The execution has too much for one archive",
+		"Its files are more, or larger together, than an archive may have: archive_files and archive_bytes of GET /limits. The execution and its timeline have the addresses of all of them."},
 	chargehand.CodeTestsInvalid: {http.StatusUnprocessableEntity, "The tests are not valid",
 		"The tests of the workflow were refused, and none was run. The entries in errors give line and column of every problem in the text that the pointer names."},
 	chargehand.CodeTestsStopped: {http.StatusUnprocessableEntity, "The tests were stopped",

@@ -167,6 +167,8 @@ func executionEndpoints() []endpoint {
 		},
 		logEndpoint("/executions/{executionId}", "getLogById", "Get the log of an execution, whatever its workflow", anywhere((*call).getLog)),
 		logEndpoint(one, "getLog", "Get the log of an execution", (*call).getLog),
+		archiveEndpoint(one, "getArchive", "Get an execution with all that is kept of it", (*call).getArchive),
+		archiveEndpoint("/executions/{executionId}", "getArchiveById", "Get an execution with all that is kept of it, whatever its workflow", anywhere((*call).getArchive)),
 		{
 			method: post, path: one + "/cancel", id: "cancelExecution", tag: "Executions",
 			summary: "Cancel an execution", about: "The execution has ended when this answers.",

@@ -38,6 +38,7 @@ type fake struct {
 	listExecutions  func(service.ListExecutions) (*service.ExecutionPage, error)
 	retryExecution  func(service.RetryExecution) (*service.Execution, bool, error)
 	log             func(q service.LogQuery) (*service.ExecutionLog, error)
+	archive         func() (*service.Archive, error)
 	timeline        func(list service.ListTimeline) (*service.TimelinePage, error)
 	createBatch     func(service.CreateBatch) (*service.Batch, bool, error)
 	entries         func(service.BatchEntries, func(*service.BatchEntry) error) (int, error)
@@ -475,6 +476,36 @@ func (f *fake) Log(_ context.Context, _ *service.Principal, _ chargehand.Workflo
 			show(&service.LogLine{Line: 2, At: moment0, Level: chargehand.LogError, Stream: chargehand.LogLines, Text: "http, attempt 1: failed"}),
 		)
 	}})
+}
+
+func (f *fake) Archive(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.ExecutionID, service.View) (*service.Archive, error) {
+	if f.archive != nil {
+		return f.archive()
+	}
+	return or(f, fixtureArchive())
+}
+
+// fixtureArchive has two files that are called the same, and lacks another one.
+func fixtureArchive() *service.Archive {
+	file := service.ArchivedFile{ID: fileID, Name: "a.txt", ContentType: "text/plain", Size: 10, SHA256: strings.Repeat("ab", 32), Result: true}
+	second, gone := file, file
+	second.Result, second.Seq = false, 1
+	gone.Name, gone.SHA256 = "gone.txt", ""
+	return &service.Archive{
+		Execution: fixtureExecution(), Definition: []byte("document: {}\n"), DefinitionType: "application/yaml",
+		Files: []service.ArchivedFile{file, second}, Missing: []service.ArchivedFile{gone},
+		Timeline: func(_ context.Context, show func(*service.TimelineEntry) error) error {
+			return errors.Join(
+				show(&service.TimelineEntry{Seq: 1, Name: "a", Kind: "call", Reference: "/do/0/a", Attempt: 1, Phase: chargehand.Completed, StartedAt: moment0}),
+				show(&service.TimelineEntry{Seq: 2, Name: "b", Kind: "wait", Reference: "/do/1/b", Attempt: 1, Phase: chargehand.Waiting, StartedAt: moment0}),
+			)
+		},
+		Log: func(_ context.Context, show func(*service.LogLine) error) error {
+			return show(&service.LogLine{Line: 1, At: moment0, Seq: 1, Level: chargehand.LogInfo, Stream: chargehand.LogStdout, Text: "12 rows"})
+		},
+		Open:  func(context.Context, int) (io.ReadCloser, error) { return fixtureContent(), nil },
+		Close: func() {},
+	}
 }
 
 func (f *fake) Timeline(_ context.Context, _ *service.Principal, list service.ListTimeline) (*service.TimelinePage, error) {

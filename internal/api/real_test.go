@@ -281,6 +281,7 @@ func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
 	i.Do(t, i.key, api.Exchange{Operation: "getProgress", Path: e + "/progress", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getExecutionGraph", Path: e + "/graph", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getRecording", Path: e + "/recording", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "getArchive", Path: e + "/archive", Status: 200})
 	anywhere := "/api/v1/executions/" + e[strings.LastIndexByte(e, '/')+1:]
 	i.Do(t, i.key, api.Exchange{Operation: "getExecutionById", Path: anywhere, Status: 200})
 	topic := "execution:" + anywhere[strings.LastIndexByte(anywhere, '/')+1:]
@@ -299,6 +300,7 @@ func driveExecutions(t *testing.T, i *installation, w, sleeping string) {
 	i.Do(t, i.key, api.Exchange{Operation: "getTimelineById", Path: anywhere + "/timeline?limit=1&cursor=0", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getProgressById", Path: anywhere + "/progress", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getRecordingById", Path: anywhere + "/recording", Status: 200})
+	i.Do(t, i.key, api.Exchange{Operation: "getArchiveById", Path: anywhere + "/archive", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "getExecutionGraphById", Path: anywhere + "/graph", Status: 200})
 	i.Do(t, i.key, api.Exchange{Operation: "retryExecution", Method: "POST", Path: e + "/retry?wait=30s", Status: 201})
 	i.Do(t, i.key, api.Exchange{Operation: "cancelExecution", Method: "POST", Path: e + "/cancel", Status: 409, Code: "state_conflict"})

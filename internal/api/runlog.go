@@ -145,11 +145,7 @@ func (c *call) getLog() error {
 	s := c.stream(http.StatusOK)
 	s.media = linesValue
 	err = log.Lines(c.r.Context(), func(l *service.LogLine) error {
-		v := logLine{Line: l.Line, At: at(l.At), Level: l.Level.String(), Stream: l.Stream.String(), Text: l.Text}
-		if l.Seq != 0 {
-			v.Seq = &l.Seq
-		}
-		text, err := encode(v)
+		text, err := encode(viewLogLine(l))
 		if err != nil {
 			return err
 		}
@@ -160,4 +156,12 @@ func (c *call) getLog() error {
 		return err
 	}
 	return s.close()
+}
+
+func viewLogLine(l *service.LogLine) logLine {
+	v := logLine{Line: l.Line, At: at(l.At), Level: l.Level.String(), Stream: l.Stream.String(), Text: l.Text}
+	if l.Seq != 0 {
+		v.Seq = &l.Seq
+	}
+	return v
 }

@@ -57,6 +57,7 @@ type Service interface {
 	TestWorkflow(ctx context.Context, p *service.Principal, body value.Value) (*testserve.Run, error)
 	Hold(ctx context.Context, p *service.Principal) (held context.Context, release func())
 	Log(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, q service.LogQuery) (*service.ExecutionLog, error)
+	Archive(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID, v service.View) (*service.Archive, error)
 	Timeline(ctx context.Context, p *service.Principal, list service.ListTimeline) (*service.TimelinePage, error)
 	Recording(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (*service.Recording, error)
 	Progress(ctx context.Context, p *service.Principal, workflow chargehand.WorkflowID, id chargehand.ExecutionID) (*service.Progress, error)

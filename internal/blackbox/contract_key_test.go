@@ -212,7 +212,7 @@ func testKeyWorkflows(t *testing.T, s *server, allowed string) {
 		{"POST", batches(other), `{"items":[{}]}`, "workflow_not_found"}, {"GET", path, "", "execution_not_found"},
 		{"POST", path + "/cancel", "", "execution_not_found"}, {"GET", path + "/timeline", "", "execution_not_found"},
 		{"GET", path + "/progress", "", "execution_not_found"}, {"GET", path + "/graph", "", "execution_not_found"},
-		{"GET", path + "/recording", "", "execution_not_found"},
+		{"GET", path + "/recording", "", "execution_not_found"}, {"GET", path + "/archive", "", "execution_not_found"},
 		{"POST", path + "/retry", "", "execution_not_found"}, {"DELETE", "/workflows/" + other, "", "workflow_not_found"},
 		{"GET", batches(other) + "/" + text(batch.Object()["batch_id"]), "", "batch_not_found"},
 		{"GET", "/workflows/" + other + "/versions", "", "workflow_not_found"}, {"GET", executions(other), "", "workflow_not_found"},

@@ -23,6 +23,7 @@ func TestContractLife(t *testing.T) {
 	t.Run("retry from a task", func(t *testing.T) { testRetryFrom(t, s) })
 	t.Run("timeline", func(t *testing.T) { testTimeline(t, s) })
 	t.Run("recording", func(t *testing.T) { testRecording(t, s) })
+	t.Run("archive", func(t *testing.T) { testArchive(t, s) })
 	t.Run("timeline pages", func(t *testing.T) { testTimelinePages(t, s) })
 	t.Run("errors", func(t *testing.T) { testErrorObjects(t, s) })
 	t.Run("wrong workflow", func(t *testing.T) { testWrongWorkflow(t, s) })

@@ -42,6 +42,8 @@ var scopes = []struct{ method, path, scope, body string }{
 	{"GET", "/workflows/W/executions/E/timeline", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/progress", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/recording", "executions:read", ""},
+	{"GET", "/workflows/W/executions/E/archive", "executions:read", ""},
+	{"GET", "/executions/E/archive", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/graph", "executions:read", ""},
 	{"GET", "/workflows/W/executions/E/events", "executions:read", ""},
 	{"GET", "/executions/E/events", "executions:read", ""},

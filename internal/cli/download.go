@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,23 +81,37 @@ func (c *connection) save(ctx context.Context, api *client.Client, result client
 		}
 		return "", fmt.Errorf("%w: %s: --clobber replaces it, --skip-existing keeps it", os.ErrExist, path)
 	}
-	// A file that is replaced stays until the new one is whole.
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if save.clobber {
-		f, err = os.CreateTemp(save.dir, ".chargehand-*")
+	err := writeWhole(path, save.clobber, func(to io.Writer) error {
+		_, err := api.Download(ctx, result.URL, to)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("save %s: %w", result.Filename, err)
+	}
+	return path, nil
+}
+
+// writeWhole writes a file, whole or not at all. One that is replaced stays until the new one is whole; without
+// clobber, one that exists is an error (os.ErrExist).
+func writeWhole(path string, clobber bool, write func(io.Writer) error) error {
+	var f *os.File
+	var err error
+	if clobber {
+		f, err = os.CreateTemp(filepath.Dir(path), ".chargehand-*")
+	} else {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, err = api.Download(ctx, result.URL, f)
-	if err = errors.Join(err, f.Close()); err == nil && save.clobber {
+	err = write(f)
+	if err = errors.Join(err, f.Close()); err == nil && clobber {
 		err = errors.Join(os.Chmod(f.Name(), 0o644), os.Rename(f.Name(), path))
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return "", fmt.Errorf("save %s: %w", result.Filename, err)
 	}
-	return path, nil
+	return err
 }
 
 // unusedName gives the second file of that name a number.

@@ -40,6 +40,9 @@ var commandExamples = map[string]string{
   chargehand executions log 5065ba04 -f
   chargehand executions log 5065ba04 --task convert --stream stderr
   chargehand executions log 5065ba04 --level warning -o jsonl`,
+	"chargehand executions download": `  chargehand executions download 5065ba04
+  chargehand executions download 5065ba04 --to failed.zip --clobber
+  chargehand executions download 5065ba04 --to - | bsdtar -tf -`,
 	"chargehand executions record-test": `  chargehand executions record-test 5065ba04 > hello.test.yaml
   chargehand executions record-test 5065ba04 --name 'paid at once' --anonymise
   chargehand executions record-test 5065ba04 --with-files`,

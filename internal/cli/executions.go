@@ -24,8 +24,8 @@ var (
 
 func newExecutions(con console) *cobra.Command {
 	c := &connection{console: con}
-	return group("executions", "List, count, read, watch, suspend, cancel, retry and delete executions",
-		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsProgress(), c.executionsGraph(), c.executionsLog(), c.executionsRecordTest(),
+	return group("executions", "List, count, read, download, watch, suspend, cancel, retry and delete executions",
+		c.executionsList(), c.executionsGet(), c.executionsWatch(), c.executionsTimeline(), c.executionsProgress(), c.executionsGraph(), c.executionsLog(), c.executionsDownload(), c.executionsRecordTest(),
 		c.executionsCount(), c.executionsFailures(),
 		c.executionsCancel(), c.executionsSuspend(),
 		c.executionsResume(), c.executionsRetry(), c.executionsDelete())

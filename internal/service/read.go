@@ -104,8 +104,18 @@ type snapshot struct {
 
 // readExecution reads and shows one execution with its output.
 func (s *Service) readExecution(ctx context.Context, v View, find func(*store.Reader) (store.Execution, error)) (*Execution, error) {
+	x, err := s.snapshotOf(ctx, find)
+	if err != nil {
+		return nil, err
+	}
+	return s.shown(ctx, x, v)
+}
+
+// snapshotOf reads all that is shown of one execution, but its output.
+func (s *Service) snapshotOf(ctx context.Context, find func(*store.Reader) (store.Execution, error)) (*snapshot, error) {
 	var x snapshot
 	err := s.view(ctx, func(r *store.Reader) (err error) {
+		x = snapshot{}
 		if x.row, err = find(r); err == nil {
 			err = s.complete(r, &x)
 		}
@@ -116,10 +126,7 @@ func (s *Service) readExecution(ctx context.Context, v View, find func(*store.Re
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.shown(ctx, &x, v)
+	return &x, err
 }
 
 // shown is everything about an execution.
@@ -148,17 +155,9 @@ func (s *Service) complete(r *store.Reader, x *snapshot) (err error) {
 	if x.outcome, err = r.Outcome(x.row.No); err != nil || x.outcome.Files == nil {
 		return err
 	}
-	ids, err := parseStored(x.outcome.Files)
+	order, err := resultIDs(&x.outcome)
 	if err != nil {
 		return err
-	}
-	list, _ := ids.([]any)
-	order := make([]chargehand.FileID, len(list))
-	for i, v := range list {
-		text, _ := v.(string)
-		if err := order[i].UnmarshalText([]byte(text)); err != nil {
-			return err
-		}
 	}
 	found, err := r.FilesByID(x.row.Account, x.row.Environment, order)
 	if err != nil {
@@ -170,6 +169,26 @@ func (s *Service) complete(r *store.Reader, x *snapshot) (err error) {
 		}
 	}
 	return nil
+}
+
+// resultIDs are the result files of an outcome, in order; none: the output is shown as a file.
+func resultIDs(o *store.Outcome) ([]chargehand.FileID, error) {
+	if o.Files == nil {
+		return nil, nil
+	}
+	stored, err := parseStored(o.Files)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := stored.([]any)
+	ids := make([]chargehand.FileID, len(list))
+	for i, v := range list {
+		text, _ := v.(string)
+		if err := ids[i].UnmarshalText([]byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }
 
 // show is everything about an execution but its output.

@@ -88,10 +88,14 @@ type Service struct {
 	inputs    int64 // maxListedInputs, less in tests
 	counted   int   // maxNow, less in tests
 	openLinks int   // MaxOpenLinks, less in tests
-	retention Retention
-	redirect  bool
-	shared    bool
-	node      [16]byte // names this process while it sweeps
+	// archiveBytes and archiveFiles are MaxArchiveBytes and MaxArchiveFiles, less in tests.
+	archiveBytes int64
+	archiveFiles int
+	archives     archivePermits
+	retention    Retention
+	redirect     bool
+	shared       bool
+	node         [16]byte // names this process while it sweeps
 
 	sealer   *secret.Sealer
 	pepper   *pepper
@@ -134,7 +138,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, engine: c.Engine, plans: c.Plans, blobs: c.Blobs, logs: c.Logs, log: c.Log, now: c.Now,
-		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, inputs: maxListedInputs, counted: maxNow, openLinks: MaxOpenLinks, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
+		limits: c.Limits.WithDefaults(), quotas: quotaKeeper{limits: c.Quotas.WithDefaults(), events: newLimiter()}, reserve: c.Reserve, examined: maxExamined, inputs: maxListedInputs, counted: maxNow, openLinks: MaxOpenLinks, archiveBytes: MaxArchiveBytes, archiveFiles: MaxArchiveFiles, retention: c.Retention.withDefaults(), shared: c.Shared, node: newID[[16]byte](c.Now().UnixMilli()), redirect: c.RedirectLinks,
 		mail: c.Mail, lifecycle: c.Lifecycle, fetch: c.Fetch, sealer: c.Sealer, pepper: newPepper(c.Pepper), signer: blob.NewSigner(c.LinkKey), limiter: newLimiter(),
 		strangers: make(chan struct{}, maxStrangers),
 	}

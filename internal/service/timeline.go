@@ -83,28 +83,41 @@ func (s *Service) Timeline(ctx context.Context, p *Principal, list ListTimeline)
 		return nil, storageError(notFoundIs(err, executionNotFound))
 	}
 	records, next := list.page(timeline.Records)
-	page := &TimelinePage{Data: make([]TimelineEntry, len(records)), Next: next, Truncated: timeline.Truncated}
-	if !list.Summary {
+	page := &TimelinePage{Next: next, Truncated: timeline.Truncated}
+	page.Data, err = s.timelineEntries(ctx, row, timeline, records, nil, list.Summary, list.View)
+	return page, err
+}
+
+// timelineEntries shows records of a timeline. logged is how many bytes each task has in the log, by Seq; nil: that is
+// read.
+func (s *Service) timelineEntries(
+	ctx context.Context, row *store.Execution, timeline *engine.Timeline, records []*machine.Record, logged map[int64]int64, summary bool, v View,
+) (shown []TimelineEntry, err error) {
+	shown = make([]TimelineEntry, len(records))
+	if !summary {
 		for i, e := range records { // not in the transaction: they may be in the blob store
-			if page.Data[i].Input, page.Data[i].Output, err = timeline.Values(ctx, e); err != nil {
+			if shown[i].Input, shown[i].Output, err = timeline.Values(ctx, e); err != nil {
 				return nil, storageError(err)
 			}
 		}
 	}
-	err = s.view(ctx, func(r *store.Reader) error {
+	err = s.view(ctx, func(r *store.Reader) (err error) {
 		people := checkAssignees(r, row.Account)
 		for i, e := range records {
-			if err := s.timelineEntry(r, row, e, people, list.View, &page.Data[i]); err != nil {
+			if err := s.timelineEntry(r, row, e, people, v, &shown[i]); err != nil {
 				return err
 			}
 		}
-		logged, err := runlog.TaskBytes(r, row.No)
-		for i := range page.Data {
-			page.Data[i].LogBytes = logged[page.Data[i].Seq]
+		logged := logged
+		if logged == nil {
+			logged, err = runlog.TaskBytes(r, row.No)
+		}
+		for i := range shown {
+			shown[i].LogBytes = logged[shown[i].Seq]
 		}
 		return err
 	})
-	return page, err
+	return shown, err
 }
 
 // executionRow is the row of an execution that the principal sees.
@@ -201,15 +214,21 @@ func (s *Service) timelineEntry(
 		shown.Error = shownFault(engine.DescribeFault(e.Fault))
 	}
 	now := s.now()
-	for _, f := range e.Files {
-		file := store.File{No: 1, Environment: row.Environment, Name: f.Name, MediaType: f.MediaType, Size: f.Size}
-		if err := file.ID.UnmarshalText([]byte(f.ID)); err != nil {
-			return err
-		}
-		if file.Digest, err = hex.DecodeString(strings.TrimPrefix(f.Digest, "sha256:")); err != nil {
+	for i := range e.Files {
+		file, err := recordedFile(row.Environment, &e.Files[i])
+		if err != nil {
 			return err
 		}
 		shown.Files = append(shown.Files, s.result(&file, v, now))
 	}
 	return nil
+}
+
+// recordedFile is a file as a timeline names it.
+func recordedFile(env chargehand.Environment, f *machine.File) (file store.File, err error) {
+	file = store.File{No: 1, Environment: env, Name: f.Name, MediaType: f.MediaType, Size: f.Size}
+	if err = file.ID.UnmarshalText([]byte(f.ID)); err == nil {
+		file.Digest, err = hex.DecodeString(strings.TrimPrefix(f.Digest, "sha256:"))
+	}
+	return file, err
 }

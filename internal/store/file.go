@@ -120,9 +120,9 @@ func (r *Reader) file(query string, args ...any) (File, error) {
 	return readOne(r, "read file", query, r.scanFile, args...)
 }
 
-// FilesOf reads the visible files that an execution made, oldest first.
-func (r *Reader) FilesOf(execution int64) ([]File, error) {
-	return r.files(selectFile+` WHERE execution = ?1 AND execution <> 0 AND visible = 1 ORDER BY no`, execution)
+// FilesOf reads up to limit visible files that an execution made and whose No is above after, by No.
+func (r *Reader) FilesOf(execution, after int64, limit int) ([]File, error) {
+	return r.files(selectFile+` WHERE execution = ?1 AND execution <> 0 AND visible = 1 AND no > ?2 ORDER BY no LIMIT ?3`, execution, after, int64(limit))
 }
 
 func (r *Reader) files(query string, args ...any) ([]File, error) {

@@ -143,11 +143,11 @@ func filePublished(f *fixture) {
 		return errors.Join(tx.PublishFile(hidden.ID, no), tx.PublishFile(hidden.ID, no), tx.PublishFile(upload.ID, no))
 	})
 	f.view(func(r *store.Reader) error {
-		made, err := r.FilesOf(no)
+		made, err := r.FilesOf(no, 0, 10)
 		if len(made) != 1 || made[0].ID != hidden.ID || !made[0].Visible {
 			f.Errorf("files of the execution: %+v, want the one that it made", made)
 		}
-		none, err2 := r.FilesOf(0)
+		none, err2 := r.FilesOf(0, 0, 10)
 		if len(none) != 0 {
 			f.Errorf("%d files of no execution", len(none))
 		}
