@@ -49,8 +49,12 @@ const (
 
 // Caller runs HTTP calls. It is safe for concurrent use.
 type Caller struct {
-	cfg Config
+	cfg   Config
+	agent []string // the value of a header of all requests, which is only replaced
 }
+
+// accepted is the Accept header of all requests, unless an author gives one.
+var accepted = []string{"application/json, */*;q=0.9"}
 
 // New fills in the defaults of cfg.
 func New(cfg Config) *Caller {
@@ -69,7 +73,7 @@ func New(cfg Config) *Caller {
 	if cfg.Auth == nil {
 		cfg.Auth = credential.New(credential.Config{Transport: cfg.Transport})
 	}
-	return &Caller{cfg: cfg}
+	return &Caller{cfg: cfg, agent: []string{cfg.UserAgent}}
 }
 
 // Run implements activity.Runner for the kind "http".
@@ -198,7 +202,7 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 		}
 		target.RawQuery = query
 	}
-	header := nethttp.Header{"User-Agent": {c.cfg.UserAgent}, "Accept": {"application/json, */*;q=0.9"}}
+	header := nethttp.Header{"User-Agent": c.agent, "Accept": accepted}
 	for name, values := range req.Header {
 		header[name] = values
 	}
@@ -206,11 +210,10 @@ func (c *Caller) build(ctx context.Context, call activity.Call, req *Request) (*
 	if fault != nil {
 		return nil, fault
 	}
-	out := &nethttp.Request{
-		Method: req.Method, URL: target, Host: target.Host, Header: header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	out = out.WithContext(ctx)
+	var empty nethttp.Request
+	out := empty.WithContext(ctx) // the only way to give a request a context, but by its address as a text
+	out.Method, out.URL, out.Host, out.Header = req.Method, target, target.Host, header
+	out.Proto, out.ProtoMajor, out.ProtoMinor = "HTTP/1.1", 1, 1
 	if host := header.Get("Host"); host != "" {
 		out.Host = host
 		header.Del("Host")

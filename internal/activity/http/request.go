@@ -92,9 +92,10 @@ func basicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
+// headerOf reads a `headers` argument; nil: there is none.
 func headerOf(v value.Value) (nethttp.Header, *machine.Fault) {
 	fields, fault := fieldsOf("headers", v)
-	if fault != nil {
+	if fault != nil || len(fields) == 0 {
 		return nil, fault
 	}
 	header := make(nethttp.Header, len(fields))
@@ -127,10 +128,10 @@ func CheckHeader(name, value string) *machine.Fault {
 	return nil
 }
 
-// QueryOf reads a `query` argument: scalars, and arrays for repeated parameters.
+// QueryOf reads a `query` argument: scalars, and arrays for repeated parameters; nil: there is none.
 func QueryOf(v value.Value) (url.Values, *machine.Fault) {
 	fields, fault := fieldsOf("query", v)
-	if fault != nil {
+	if fault != nil || len(fields) == 0 {
 		return nil, fault
 	}
 	query := make(url.Values, len(fields))
@@ -153,6 +154,9 @@ func fieldsOf(what string, v value.Value) ([]field, *machine.Fault) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, failure.Configuration(what + " must be an object")
+	}
+	if len(object) == 0 {
+		return nil, nil
 	}
 	fields := make([]field, 0, len(object))
 	for name, value := range object {

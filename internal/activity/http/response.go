@@ -120,11 +120,40 @@ func readAtMost(resp *nethttp.Response, limit int64) ([]byte, error) {
 	if resp.ContentLength > limit {
 		return nil, errTooLarge
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	body := io.LimitReader(resp.Body, limit+1)
+	var data []byte
+	var err error
+	if resp.ContentLength >= 0 && resp.ContentLength <= knownBodyBytes {
+		data, err = readAll(body, int(resp.ContentLength))
+	} else {
+		data, err = io.ReadAll(body)
+	}
 	if err == nil && int64(len(data)) > limit {
 		err = errTooLarge
 	}
 	return data, err
+}
+
+// knownBodyBytes is the longest body for which there is room before the first byte has come: a server may announce what
+// it does not send.
+const knownBodyBytes = 64 << 10
+
+// readAll is io.ReadAll of about size bytes. One byte more makes room for the read that meets the end.
+func readAll(r io.Reader, size int) ([]byte, error) {
+	data := make([]byte, 0, size+1)
+	for {
+		n, err := r.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return data, err
+		}
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+	}
 }
 
 // store keeps a large body as a file; the reference becomes the content.
