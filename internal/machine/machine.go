@@ -88,6 +88,7 @@ type Machine struct {
 	// What follows is scratch or cache and no part of the state.
 	why           Withdrawal // of human tasks that are withdrawn; 0: a branch is lost
 	out           []Command
+	spare         []Command // room for the next out
 	outFirst      CommandID // commands from here on were issued by this Apply
 	env           env
 	free          *node
@@ -157,7 +158,7 @@ func (m *Machine) Apply(ev Event) []Command {
 	if m.Done() || !m.expects(ev.Kind) {
 		return nil
 	}
-	m.out, m.outFirst, m.why = nil, m.lastCommand+1, 0
+	m.out, m.spare, m.outFirst, m.why = m.spare, nil, m.lastCommand+1, 0
 	switch {
 	case m.suspended && m.hold(ev):
 	case ev.Kind == ResumeRequested:
@@ -170,6 +171,17 @@ func (m *Machine) Apply(ev Event) []Command {
 	out := m.out
 	m.out = nil
 	return out
+}
+
+// maxSpare is for how many commands Reuse keeps room.
+const maxSpare = 4
+
+// Reuse takes back the list that Apply has returned, for its next call. The caller keeps no pointer into it.
+func (m *Machine) Reuse(commands []Command) {
+	if cap(commands) <= maxSpare {
+		clear(commands[:cap(commands)])
+		m.spare = commands[:0]
+	}
 }
 
 func (m *Machine) advanceClock(timeMs int64) { m.nowMs = max(m.nowMs, timeMs) }

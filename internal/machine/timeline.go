@@ -70,8 +70,10 @@ func (e *Entry) Number() int { return e.task.Number }
 // timeline holds the entries that changed since they were taken.
 type timeline struct {
 	changed []*Entry
-	// Entries, and what they hold, are cut from slabs.
+	// Entries, and what they hold, are cut from slabs. first is the room of the slab of the first entry since they were
+	// taken, from that one on.
 	entries  slab[Entry]
+	first    []Entry
 	data     slab[TaskData]
 	outcomes slab[Outcome]
 	bytes    int // of values made since the entries were taken
@@ -93,13 +95,26 @@ const (
 // next returns room for one more, as a slice of length 1 that cannot grow in place. expected is how many are expected
 // in all.
 func (s *slab[T]) next(expected int) []T {
+	s.grow(expected)
+	one := s.free[:1:1]
+	s.free = s.free[1:]
+	return one
+}
+
+// grow makes room for one more at least.
+func (s *slab[T]) grow(expected int) {
 	if len(s.free) == 0 {
 		s.size = min(max(1, min(expected, firstSlab), 2*s.size), maxSlab)
 		s.free = make([]T, s.size)
 	}
-	one := s.free[:1:1]
-	s.free = s.free[1:]
-	return one
+}
+
+func (tl *timeline) newEntry(expected int) *Entry {
+	tl.entries.grow(expected)
+	if tl.first == nil {
+		tl.first = tl.entries.free
+	}
+	return &tl.entries.next(expected)[0]
 }
 
 // openEntry starts the timeline entry of a task. The body of a function has none, nor has
@@ -110,7 +125,7 @@ func (m *Machine) openEntry(n *node) {
 		m.lastSeq--
 		return
 	}
-	e := &m.trace.entries.next(len(m.plan.Tasks))[0]
+	e := m.trace.newEntry(len(m.plan.Tasks))
 	t := n.task
 	m.happened++
 	*e = Entry{
@@ -149,6 +164,7 @@ func (m *Machine) changed(e *Entry) {
 func (m *Machine) dropOldest(keep int) {
 	tl := &m.trace
 	excess := len(tl.changed) - keep
+	tl.first = nil
 	tl.changed = slices.DeleteFunc(tl.changed, func(e *Entry) bool {
 		if excess <= 0 || !e.Ended() {
 			return false
@@ -182,6 +198,11 @@ func (m *Machine) closeEntry(n *node, p chargehand.Phase, output value.Value, f 
 // TakeTimeline returns the entries that started or changed since the last call, by Seq. An
 // entry that has not ended is returned again when it does.
 func (m *Machine) TakeTimeline() []Entry {
+	if m.Done() && m.trace.isFirst() { // mostly: they do not change any more
+		entries := m.trace.first[:len(m.trace.changed)]
+		m.trace.changed, m.trace.first, m.trace.bytes = nil, nil, 0
+		return entries
+	}
 	entries := make([]Entry, 0, len(m.trace.changed))
 	for _, e := range m.trace.changed {
 		entries = append(entries, *e)
@@ -190,8 +211,21 @@ func (m *Machine) TakeTimeline() []Entry {
 			m.trace.tally.add(e)
 		}
 	}
-	m.trace.changed, m.trace.bytes = nil, 0
+	m.trace.changed, m.trace.first, m.trace.bytes = nil, nil, 0
 	return sorted(entries)
+}
+
+// isFirst reports whether those that were not taken are the first ones of first, in their order.
+func (tl *timeline) isFirst() bool {
+	if len(tl.changed) == 0 || len(tl.changed) > len(tl.first) {
+		return false
+	}
+	for i, e := range tl.changed {
+		if e != &tl.first[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Tally counts the ended entries that are no longer part of the state, because they were taken or are too many. Those

@@ -32,8 +32,8 @@ type Task struct {
 
 	// The following belong to the goroutine that writes the log.
 	loaded  bool
-	hides   *secret.Redactor
 	blind   bool // the secrets cannot be read: no text is shown
+	hides   *secret.Redactor
 	streams [2]*unfinished
 }
 
@@ -49,8 +49,8 @@ type unfinished struct {
 // chunk is something that a task has handed over.
 type chunk struct {
 	task   *Task
-	kind   chunkKind
 	at     time.Time
+	kind   chunkKind
 	stream chargehand.LogStream // chunkOutput
 	level  chargehand.LogLevel  // chunkLine and chunkPlain
 	output *strings.Builder     // chunkOutput: what was written to the stream
@@ -147,10 +147,14 @@ func (t *Task) End(c *activity.Call, took time.Duration, f *machine.Fault, withd
 	if t == nil {
 		return
 	}
-	if level, text := ending(c, took, f, withdrawn); text != "" {
-		t.writer.push(chunk{task: t, kind: chunkPlain, level: level, text: text}, nil)
+	level, text := ending(c, took, f, withdrawn)
+	at := time.Now()
+	t.writer.mu.Lock()
+	defer t.writer.mu.Unlock()
+	if text != "" {
+		t.writer.put(chunk{task: t, at: at, kind: chunkPlain, level: level, text: text}, nil)
 	}
-	t.writer.push(chunk{task: t, kind: chunkEnd}, nil)
+	t.writer.put(chunk{task: t, at: at, kind: chunkEnd}, nil)
 }
 
 // isProcess reports whether an activity shows what it does by what it writes.

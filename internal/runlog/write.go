@@ -55,7 +55,7 @@ func (w *Writer) segment(l *pendingLog, chunks []chunk, stopping bool) *segment 
 		w.readEnd(l)
 	}
 	s := &segment{writer: w, log: l, room: w.Limits.Bytes - max(0, l.stored)}
-	s.data = w.buffer(size + lineCost*(len(chunks)+1))
+	s.data = w.buffer(size + lineRoom*(len(chunks)+1))
 	s.sizes = make([]taskBytes, 0, min(len(chunks), 16))
 	if l.lost > 0 {
 		s.say(0, time.Now(), chargehand.LogWarning, dropped(l.lost, "could not be stored"))
@@ -245,8 +245,11 @@ func (s *segment) say(seq int64, at time.Time, level chargehand.LogLevel, text s
 	s.line(&Line{AtMs: at.UnixMilli(), Seq: seq, Level: level, Stream: chargehand.LogLines, Text: text})
 }
 
-// lineCost is what a line takes beside its text, at most.
-const lineCost = 24
+// lineCost is what a line takes beside its text, at most; lineRoom what most lines take.
+const (
+	lineCost = 24
+	lineRoom = 8
+)
 
 func (s *segment) line(l *Line) {
 	if s.full {

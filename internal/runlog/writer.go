@@ -123,7 +123,8 @@ type pendingLog struct {
 	chunks []chunk
 	bytes  int64 // of chunks
 	ended  bool  // the log has reached its limit
-	// pushed and done count chunks, so that Flush knows what it waits for. turned is closed and replaced after each turn.
+	// pushed and done count chunks, so that Flush knows what it waits for. turned is closed after the turn, if somebody
+	// waits for that; else it is nil.
 	pushed, done int64
 	turned       chan struct{}
 
@@ -152,6 +153,11 @@ func (w *Writer) push(c chunk, output []byte) {
 	c.at = time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.put(c, output)
+}
+
+// put is push of a chunk that has its time. The caller holds w.mu.
+func (w *Writer) put(c chunk, output []byte) {
 	t, size := c.task, c.size()+int64(len(output))
 	l := w.logs[t.execution]
 	switch {
@@ -162,7 +168,7 @@ func (w *Writer) push(c chunk, output []byte) {
 		w.dropped += size
 		return
 	case l == nil:
-		l = &pendingLog{no: t.execution, stored: -1, turned: make(chan struct{})}
+		l = &pendingLog{no: t.execution, stored: -1}
 		w.logs[l.no] = l
 	}
 	t.wrote = t.wrote || c.kind == chunkOutput
@@ -346,8 +352,10 @@ func (w *Writer) take(l *pendingLog) []chunk {
 func (w *Writer) turned(l *pendingLog, chunks []chunk) {
 	l.done += int64(len(chunks))
 	l.state = logIdle
-	close(l.turned)
-	l.turned = make(chan struct{})
+	if l.turned != nil {
+		close(l.turned)
+		l.turned = nil
+	}
 	if l.ended {
 		for _, c := range append(chunks, l.chunks...) {
 			c.task.ended = true
@@ -386,6 +394,9 @@ func (w *Writer) Flush(ctx context.Context, execution int64) {
 	for target := l.pushed; l.done < target && ctx.Err() == nil && w.ctx.Err() == nil; {
 		if l.state == logWaiting || l.state == logIdle {
 			w.makeReady(l)
+		}
+		if l.turned == nil {
+			l.turned = make(chan struct{})
 		}
 		turned := l.turned
 		w.mu.Unlock()

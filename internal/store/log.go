@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,15 +45,15 @@ func (t *Tx) AppendLog(s *LogSegment) error {
 // AppendLogs is AppendLog for segments of different executions. What is wrong with one log is in Refused of its
 // segment: ErrNotFound or ErrLogEnded; the others are written.
 func (t *Tx) AppendLogs(list []*LogSegment) error {
-	segments, executions := make(map[int64]*LogSegment, len(list)), make([]int64, len(list))
-	for i, s := range list {
-		s.Refused = ErrNotFound
-		segments[s.Execution], executions[i] = s, s.Execution
+	segments, executions := slices.Clone(list), make([]int64, len(list))
+	slices.SortFunc(segments, func(a, b *LogSegment) int { return cmp.Compare(a.Execution, b.Execution) })
+	for i, s := range segments {
+		s.Refused, executions[i] = ErrNotFound, s.Execution
+		if i > 0 && executions[i-1] == s.Execution {
+			return errors.New("append to logs: two segments of one execution")
+		}
 	}
-	if len(segments) < len(list) {
-		return errors.New("append to logs: two segments of one execution")
-	}
-	slices.Sort(executions)
+	found := make([]logOwner, 0, len(list))
 	return inGroups(executions, func(placeholders string, args []any) error {
 		if lock := t.c.ForUpdate(); lock != "" {
 			err := t.c.Query(`SELECT no FROM execution WHERE no IN (`+placeholders+`) ORDER BY no`+lock, func(Row) error { return nil }, args...)
@@ -61,7 +62,7 @@ func (t *Tx) AppendLogs(list []*LogSegment) error {
 			}
 		}
 		// A statement of its own: one that has waited for a row would see the log as it was before the wait.
-		var found []logOwner
+		found = found[:0]
 		err := t.c.Query(`SELECT e.no, e.account, e.environment, e.started_by, COALESCE(l.line + l.lines - 1, 0), COALESCE(l.total, 0), COALESCE(l.ended, 0)
  FROM execution e LEFT JOIN log_segment l ON l.execution = e.no AND l.line = (SELECT MAX(m.line) FROM log_segment m WHERE m.execution = e.no)
  WHERE e.no IN (`+placeholders+`) ORDER BY e.no`, func(r Row) error {
@@ -74,7 +75,10 @@ func (t *Tx) AppendLogs(list []*LogSegment) error {
 			return fmt.Errorf("read the ends of logs: %w", err)
 		}
 		for i := range found {
-			if err := t.appendLog(segments[found[i].execution], &found[i]); err != nil {
+			for segments[0].Execution != found[i].execution { // one of them is gone
+				segments = segments[1:]
+			}
+			if err := t.appendLog(segments[0], &found[i]); err != nil {
 				return err
 			}
 		}

@@ -33,6 +33,7 @@ func (s *writeSet) apply(ev machine.Event) int {
 		Event:  store.Payload{Inline: payload, Size: int64(len(payload))},
 		Digest: machine.Digest(commands),
 	})
+	inst.machine.Reuse(commands) // those that are still to be carried out were copied
 	return size
 }
 
