@@ -25,10 +25,12 @@ type Request[Writer any] struct {
 	done     chan error
 }
 
-// Queue holds the requests that wait. The writer that receives from Waiting or Urgent answers each of them.
+// Queue holds the requests that wait. The writer that receives from Waiting or Urgent answers each of them, and does not
+// touch it any more then.
 type Queue[Writer any] struct {
 	Waiting chan *Request[Writer] // closed by Close
 	Urgent  chan *Request[Writer] // maintenance that overtakes: see DoNow
+	spare   sync.Pool             // of *Request[Writer], for Update
 
 	mu     sync.RWMutex // held for reading while a request is put into the queue
 	closed bool
@@ -37,6 +39,19 @@ type Queue[Writer any] struct {
 // NewQueue returns an empty queue.
 func NewQueue[Writer any]() *Queue[Writer] {
 	return &Queue[Writer]{Waiting: make(chan *Request[Writer], MaxQueue), Urgent: make(chan *Request[Writer])}
+}
+
+// Update queues an Update and waits for its answer. ctx only bounds the wait for a place.
+func (q *Queue[Writer]) Update(ctx context.Context, update func(store.Conn) error) error {
+	r, _ := q.spare.Get().(*Request[Writer])
+	if r == nil {
+		r = &Request[Writer]{}
+	}
+	r.Update = update
+	err := q.do(ctx, r, nil)
+	*r = Request[Writer]{done: r.done} // which is empty: its answer was taken, or it was never queued
+	q.spare.Put(r)
+	return err
 }
 
 // Do queues a request and waits for its answer. ctx only bounds the wait for a place.
@@ -62,7 +77,9 @@ func (q *Queue[Writer]) Put(ctx context.Context, r *Request[Writer], urgent chan
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.done = make(chan error, 1)
+	if r.done == nil {
+		r.done = make(chan error, 1)
+	}
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	if q.closed {

@@ -159,7 +159,7 @@ func (m mark) read(s *session) (committed, known bool) {
 
 // Update implements store.DB.
 func (db *DB) Update(ctx context.Context, fn func(store.Conn) error) error {
-	return db.writer.Do(ctx, &request{Update: fn})
+	return db.writer.Update(ctx, fn)
 }
 
 // View implements store.DB.

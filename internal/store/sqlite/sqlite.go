@@ -143,7 +143,7 @@ const bringUpTime = 5 * time.Second
 
 // Update implements store.DB.
 func (db *DB) Update(ctx context.Context, fn func(store.Conn) error) error {
-	return db.writer.Do(ctx, &request{Update: fn})
+	return db.writer.Update(ctx, fn)
 }
 
 // View implements store.DB.
