@@ -176,8 +176,11 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 		}
 	}
 	var outcome store.Outcome
+	var since *watch
 	if v.Wait > 0 {
 		start.Outcome = &outcome
+		since = s.watch(start.Row.ID) // before there is anything that may change
+		defer since.stop()
 	}
 	row, err := s.engine.Start(ctx, *start)
 	room.end(err == nil)
@@ -191,8 +194,10 @@ func (s *Service) start(ctx context.Context, p *Principal, start *engine.Start, 
 		return s.fresh(&row, start.Row.Labels, n), nil
 	case outcome.Execution != 0 && outcome.Files == nil && row.Root == 0:
 		return s.ended(ctx, row, start, n, outcome, v)
+	case nothingToAwait(row.Status):
+		since = nil
 	}
-	return s.awaitExecution(ctx, p, row.ID, v)
+	return s.awaitExecution(ctx, p, row.ID, since, v)
 }
 
 // ended shows an execution that the transaction which accepted it has also ended, without result files of its own, as a
@@ -320,7 +325,7 @@ func keepFiles(tx *store.Tx, files []int64) (kept map[int64]bool, err error) {
 func (s *Service) created(ctx context.Context, p *Principal, found *store.Idempotency, v View) (*Execution, error) {
 	id := chargehand.ExecutionID(found.Resource)
 	if v.Wait > 0 {
-		return s.awaitExecution(ctx, p, id, v)
+		return s.awaitExecution(ctx, p, id, nil, v)
 	}
 	var e *Execution
 	err := s.view(ctx, func(r *store.Reader) error {

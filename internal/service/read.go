@@ -44,10 +44,12 @@ func (s *Service) WorkflowOf(ctx context.Context, p *Principal, id chargehand.Ex
 }
 
 // awaitExecution waits for an execution that was just started, or by a request that the
-// principal repeats. Codes: execution_not_found (another key started it, and this one may not
+// principal repeats. since began before it was accepted, and it has not ended then; nil: that is not known. Codes: execution_not_found (another key started it, and this one may not
 // see its workflow).
-func (s *Service) awaitExecution(ctx context.Context, p *Principal, id chargehand.ExecutionID, v View) (e *Execution, err error) {
-	err = s.await(ctx, id, v.Wait, func(ctx context.Context) (done bool, err error) {
+func (s *Service) awaitExecution(
+	ctx context.Context, p *Principal, id chargehand.ExecutionID, since *watch, v View,
+) (e *Execution, err error) {
+	err = s.awaitSince(ctx, id, since, v.Wait, func(ctx context.Context) (done bool, err error) {
 		e, err = s.readExecution(ctx, v, func(r *store.Reader) (store.Execution, error) {
 			row, err := r.ExecutionByID(p.AccountNo, p.Environment, id)
 			if err != nil {

@@ -59,10 +59,12 @@ func (e *Engine) dispatch(s *writeSet) {
 	if s.refreshAgain && s.end == nil {
 		e.goWork(func() { e.send(inst.no, message{kind: refresh}) })
 	}
-	if inst.row.Status != before.Status {
-		e.watchers.notify(inst.row.ID)
-	} else {
+	switch {
+	case inst.row.Status == before.Status,
+		s.insert && s.end == nil: // who has seen a new row has seen this status
 		e.watchers.followers.moved(inst.row.ID)
+	default:
+		e.watchers.notify(inst.row.ID)
 	}
 	if inst.row.Batch != 0 && inst.row.State != before.State {
 		e.watchers.followers.moved(inst.queue.batchID)
