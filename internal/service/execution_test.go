@@ -314,6 +314,33 @@ func TestWaitAnswersAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestWaitShowsWhatIsThere: a start that is waited for in vain answers with the execution as it is then, whether the time
+// is over or the client has gone.
+func TestWaitShowsWhatIsThere(t *testing.T) {
+	fx := newFixture(t)
+	flow := fx.apply(definition("one", "1.0.0"))
+	e, _, err := fx.CreateExecution(t.Context(), fx.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Millisecond}})
+	if err != nil || e.ID != fx.engine.starts[0].Row.ID || e.Status != chargehand.Initial || e.Output != nil {
+		t.Errorf("the time is over: %+v, %v", e, err)
+	}
+	fx.engine.waiting = make(chan struct{}, 10)
+	ctx, gone := context.WithCancel(t.Context())
+	defer gone()
+	go func() {
+		<-fx.engine.waiting // it is started and watched
+		fx.engine.mu.Lock()
+		id := fx.engine.starts[1].Row.ID
+		fx.engine.mu.Unlock()
+		fx.run(id, store.StateActive)
+		<-fx.engine.waiting // it was read, and is watched again
+		gone()
+	}()
+	e, _, err = fx.CreateExecution(ctx, fx.p, CreateExecution{Workflow: flow.ID, View: View{Wait: time.Minute}})
+	if err != nil || e.ID != fx.engine.starts[1].Row.ID || e.Status != chargehand.Processing {
+		t.Errorf("the client has gone: %+v, %v", e, err)
+	}
+}
+
 func TestWaitAnswersWhenAPersonIsNeeded(t *testing.T) {
 	fx := newFixture(t)
 	flow := fx.apply(definition("one", "1.0.0"))

@@ -248,7 +248,7 @@ type fakeEngine struct {
 	plan    *plan.Plan
 	cut     bool
 	moving  bool          // a part of the timeline is on its way to the database
-	waiting chan struct{} // gets a value when a request starts to watch; may be nil
+	waiting chan struct{} // gets a value when a request watches what is there, or has started what it watches; may be nil
 	tells   bool          // Follow tells of changes
 	follows map[*func()][16]byte
 	read    atomic.Int64 // timelines
@@ -301,6 +301,11 @@ func (f *fakeEngine) Start(ctx context.Context, s engine.Start) (store.Execution
 		}
 		return nil
 	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil && f.waiting != nil && f.watched[row.ID] != nil {
+		f.waiting <- struct{}{}
+	}
 	return row, err
 }
 
@@ -465,7 +470,11 @@ func (f *fakeEngine) Watch(id [16]byte) (<-chan struct{}, func()) {
 	if f.watched[id] == nil {
 		f.watched[id] = make(chan struct{})
 	}
-	if f.waiting != nil {
+	there := false
+	_ = f.rows.View(context.Background(), func(r *store.Reader) error {
+		return r.Statuses([][16]byte{id}, func([16]byte, int64) { there = true })
+	})
+	if there && f.waiting != nil {
 		f.waiting <- struct{}{}
 	}
 	return f.watched[id], func() {}
