@@ -124,7 +124,7 @@ type Engine interface {
 	// Watch returns a channel that is closed at the next change of status of the execution
 	// or batch with that id (16 bytes), and a function that stops watching. Subscribe
 	// first, then read the row, then wait. The channel may also be closed without a change. An id may be watched before
-	// its row is there. That the row appears is no change: who then reads it, or is told by Start, knows its status.
+	// its row is there. That the row appears is no change: Start returns its status, and so does a read.
 	Watch(id [16]byte) (changed <-chan struct{}, stop func())
 
 	// Follow calls moved after each commit of this process that may have changed the row or the timeline of the

@@ -123,8 +123,8 @@ type pendingLog struct {
 	chunks []chunk
 	bytes  int64 // of chunks
 	ended  bool  // the log has reached its limit
-	// pushed and done count chunks, so that Flush knows what it waits for. turned is closed after the turn, if somebody
-	// waits for that; else it is nil.
+	// pushed and done count chunks, so that Flush knows what it waits for. turned is closed after the turn; nil:
+	// no Flush waits for that.
 	pushed, done int64
 	turned       chan struct{}
 

@@ -314,8 +314,8 @@ func TestWaitAnswersAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestWaitShowsWhatIsThere: a start that is waited for in vain answers with the execution as it is then, whether the time
-// is over or the client has gone.
+// TestWaitShowsWhatIsThere: a start that is waited for in vain answers with the execution as it is then, whether the
+// time is over or the client has gone.
 func TestWaitShowsWhatIsThere(t *testing.T) {
 	fx := newFixture(t)
 	flow := fx.apply(definition("one", "1.0.0"))

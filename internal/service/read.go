@@ -44,8 +44,8 @@ func (s *Service) WorkflowOf(ctx context.Context, p *Principal, id chargehand.Ex
 }
 
 // awaitExecution waits for an execution that was just started, or by a request that the
-// principal repeats. since began before it was accepted, and it has not ended then; nil: that is not known. Codes: execution_not_found (another key started it, and this one may not
-// see its workflow).
+// principal repeats. since began before it was accepted, and it had not ended then; nil: that is not known.
+// Codes: execution_not_found (another key started it, and this one may not see its workflow).
 func (s *Service) awaitExecution(
 	ctx context.Context, p *Principal, id chargehand.ExecutionID, since *watch, v View,
 ) (e *Execution, err error) {

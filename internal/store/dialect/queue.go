@@ -25,8 +25,8 @@ type Request[Writer any] struct {
 	done     chan error
 }
 
-// Queue holds the requests that wait. The writer that receives from Waiting or Urgent answers each of them, and does not
-// touch it any more then.
+// Queue holds the requests that wait. The writer that receives from Waiting or Urgent answers each of them, and does
+// not touch it any more then.
 type Queue[Writer any] struct {
 	Waiting chan *Request[Writer] // closed by Close
 	Urgent  chan *Request[Writer] // maintenance that overtakes: see DoNow
