@@ -147,6 +147,9 @@ test("a loop of 10,000 passes opens as one row, with the pass that is asked for"
   await page.goto(`/executions/${id}`);
   await expect(page.getByRole("group", { name: "Pass of each" })).toContainText("10,000 passes");
   await expect(page.getByRole("treeitem")).toHaveCount(3);
+  await page.getByRole("tree", { name: "Tasks" }).press("+");
+  await expect(page).toHaveURL(/zoom=\d+-\d+/);
+  await expect(page.getByRole("treeitem")).toHaveCount(3);
   await page.getByRole("button", { name: "Previous failed pass" }).click();
   await expect(page).toHaveURL(/pass=9007/);
   // Two keys lead to what has failed.

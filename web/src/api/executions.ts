@@ -73,3 +73,33 @@ export const failuresQuestion = (filter: string, query: () => Query) =>
       answer(client.GET("/executions/failures", { params: { query: query() as never }, signal })),
     refetchOnWindowFocus: false,
   });
+
+/** How many pages are looked at for the execution before. */
+const mostPages = 5;
+
+/**
+ * The execution before: the one that it repeats, else the newest of its workflow that is older and has ended; null: there
+ * is none, or too many newer ones are still under way.
+ */
+export const previousQuestion = ({ id, retry_of: repeated, workflow_id: workflow, created_at: created }: Execution) =>
+  queryOptions({
+    queryKey: [environment(), "previous", id],
+    queryFn: async ({ signal }): Promise<string | null> => {
+      if (repeated !== undefined) {
+        return repeated;
+      }
+      const status = ["finished", "error"];
+      const query = { workflow_id: [workflow], status, created_before: created, fields: "summary", limit: 2 };
+      let cursor: string | null | undefined;
+      for (let asked = 0; asked < mostPages && cursor !== null; asked++) {
+        const next = { ...query, ...(cursor !== undefined && { cursor }) };
+        const found = await answer(client.GET("/executions", { params: { query: next as never }, signal }));
+        const [other] = found.data.filter((one) => one.id !== id);
+        if (other) {
+          return other.id;
+        }
+        cursor = found.cursor;
+      }
+      return null;
+    },
+  });

@@ -108,7 +108,21 @@ export const execution = {
       `Von diesen Aufgaben sind zusammen nur die ersten 500 Läufe gezeichnet: ${formatList(tasks.slice(0, 5))}${
         tasks.length > 5 ? ` und ${formatNumber(tasks.length - 5)} weitere` : ""
       }. Eine ausgewählte Aufgabe zeigt ihre neuesten.`,
-    keys: "Pfeiltasten bewegen und klappen, Enter öffnet, Escape schließt.",
+    keys: "Pfeiltasten bewegen und klappen, Enter öffnet, Escape schließt, + und - zoomen, 0 zeigt die ganze Zeit.",
+    zoom: "Teil der Zeit",
+    part: (from: string, to: string, length: string) => `${from} bis ${to} (${length})`,
+    partFrom: "Anfang des Teils",
+    partTo: "Ende des Teils",
+    zoomIn: "Vergrößern",
+    zoomOut: "Verkleinern",
+    whole: "Ganze Zeit",
+    compare: "Mit der vorigen Ausführung vergleichen",
+    noPrevious: "Noch keine frühere Ausführung des Workflows ist beendet.",
+    onlyHere: "nur in dieser",
+    took: (here: string, there: string) => `${here}, andere ${there}`,
+    ofOther: (run: string) => `Andere: ${run}`,
+    before: "Sie lief vor diesem Teil der Zeit",
+    after: "Sie lief nach diesem Teil der Zeit",
   },
   graph: {
     name: "Graph der Aufgaben",

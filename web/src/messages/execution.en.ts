@@ -107,7 +107,21 @@ export const execution = {
       `Only the first 500 runs of these tasks are drawn together: ${formatList(tasks.slice(0, 5))}${
         tasks.length > 5 ? ` and ${formatNumber(tasks.length - 5)} more` : ""
       }. Select a task to see its newest runs.`,
-    keys: "Arrow keys move and fold, Enter opens, Escape closes.",
+    keys: "Arrow keys move and fold, Enter opens, Escape closes, + and - zoom, 0 shows all of the time.",
+    zoom: "Part of the time",
+    part: (from: string, to: string, length: string) => `${from} to ${to} (${length})`,
+    partFrom: "Beginning of the part",
+    partTo: "End of the part",
+    zoomIn: "Zoom in",
+    zoomOut: "Zoom out",
+    whole: "Whole time",
+    compare: "Compare with the previous execution",
+    noPrevious: "No earlier execution of the workflow has ended.",
+    onlyHere: "only in this one",
+    took: (here: string, there: string) => `${here}, other ${there}`,
+    ofOther: (run: string) => `Other: ${run}`,
+    before: "It ran before this part of the time",
+    after: "It ran after this part of the time",
   },
   graph: {
     name: "Graph of the tasks",

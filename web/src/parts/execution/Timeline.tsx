@@ -1,21 +1,27 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
-import { progressQuestion, type Entry } from "../../api/detail.ts";
+import { Suspense, useMemo, useState } from "react";
+import { progressQuestion } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { executionTexts } from "../../messages/execution.ts";
-import { useNow } from "../clock.ts";
 import { Empty, Failure } from "../Notice.tsx";
+import { later } from "../later.tsx";
 import { Waiting } from "../Waiting.tsx";
 import type { Address, Go } from "./address.ts";
+import { Axis } from "./Axis.tsx";
+import { Brush } from "./Brush.tsx";
+import type { Other } from "./compare.ts";
+import { CompareToggle } from "./CompareToggle.tsx";
 import { useEntries } from "./entries.ts";
 import { Inspector } from "./Inspector.tsx";
 import { failingTask, passesOf, seenRows, taskRows, type Show, type TaskRow } from "./model.ts";
 import { PassPicker } from "./PassPicker.tsx";
-import { rowHeight } from "../density.ts";
-import { makeScale } from "./scale.ts";
-import { TimelineRow } from "./TimelineRow.tsx";
+import { TimelineTree } from "./TimelineTree.tsx";
+import { useTimes } from "./times.ts";
+import { useZoom } from "./useZoom.ts";
+import { zoomBy } from "./zoom.ts";
+
+const Compared = later(() => import("./Compared.tsx"));
 
 /** The tasks of an execution as a tree with bars over time. A loop is one row, and shows one pass of it. */
 export function Timeline({ execution, address, go }: { execution: Execution; address: Address; go: Go }) {
@@ -49,14 +55,18 @@ interface Props {
 function Loaded({ execution, rows, address, go }: Props) {
   const texts = executionTexts().timeline;
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const [collapse, setCollapse] = useState(true);
   const show: Show = address.show ?? "all";
   const seen = useMemo(() => seenRows(rows, folded, show), [rows, folded, show]);
   const failing = execution.error ? failingTask(rows, execution.error.instance) : undefined;
   const selected = rows.find((row) => row.reference === address.task) ?? (address.task === "/" ? undefined : failing);
   const passes = usePasses(rows, selected, address);
   const { runs, cut, error } = useEntries(execution.id, rows, seen, passes, selected);
-  const scale = useScale(execution, rows, runs, collapse);
+  const [other, setOther] = useState<Other>();
+  const compared = address.with === execution.id ? undefined : address.with;
+  const { end, whole, busy, part } = useTimes(execution, rows, runs, other, address.idle !== "even");
+  const zooming = useZoom(address, go, whole.to - whole.from);
+  const { from, to } = zooming.span;
+  const scale = useMemo(() => part({ from, to }), [part, from, to]);
   const select = (row: TaskRow) => go({ task: row.reference, seq: undefined });
   return (
     <div className="timeline-page" data-inspected={selected !== undefined || undefined}>
@@ -76,10 +86,28 @@ function Loaded({ execution, rows, address, go }: Props) {
             ]}
           />
           <label className="check">
-            <input type="checkbox" checked={collapse} onChange={(event) => setCollapse(event.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={address.idle !== "even"}
+              onChange={(event) => go({ idle: event.currentTarget.checked ? undefined : "even" })}
+            />
             {texts.collapse}
           </label>
+          <CompareToggle execution={execution} compared={compared !== undefined} go={go} />
         </div>
+        {compared !== undefined && (
+          <Suspense fallback={<Waiting />}>
+            <Compared
+              key={compared}
+              execution={execution}
+              id={compared}
+              rows={rows}
+              seen={seen}
+              passes={passes}
+              report={setOther}
+            />
+          </Suspense>
+        )}
         {error !== undefined && error !== null && <Failure error={error} />}
         {cut.length > 0 && <p className="complaint">{texts.cut(cut.map((row) => row.name))}</p>}
         {rows
@@ -101,24 +129,39 @@ function Loaded({ execution, rows, address, go }: Props) {
             </Button>
           </Empty>
         ) : (
-          <Rows
-            seen={seen}
-            runs={runs}
-            scale={scale}
-            folded={folded}
-            selected={selected}
-            select={select}
-            close={() => go({ task: "/", seq: undefined })}
-            fold={(reference, closed) => {
-              const next = new Set(folded);
-              if (closed) {
-                next.add(reference);
-              } else {
-                next.delete(reference);
+          <>
+            {whole.to - whole.from > 1 && (
+              <>
+                <Brush scale={whole} busy={busy} zooming={zooming} />
+                <Axis scale={scale} start={whole.from} zoom={zooming.keep} />
+              </>
+            )}
+            <TimelineTree
+              seen={seen}
+              runs={runs}
+              scale={scale}
+              end={end}
+              other={other}
+              folded={folded}
+              selected={selected}
+              select={select}
+              close={() => go({ task: "/", seq: undefined })}
+              zoom={(factor) =>
+                zooming.keep(
+                  factor === "whole" ? { from: 0, to: whole.to - whole.from } : zoomBy(whole, zooming.span, factor),
+                )
               }
-              setFolded(next);
-            }}
-          />
+              fold={(reference, closed) => {
+                const next = new Set(folded);
+                if (closed) {
+                  next.add(reference);
+                } else {
+                  next.delete(reference);
+                }
+                setFolded(next);
+              }}
+            />
+          </>
         )}
         <p className="meta">{texts.keys}</p>
       </div>
@@ -150,118 +193,4 @@ function usePasses(rows: readonly TaskRow[], selected: TaskRow | undefined, addr
     }
     return passes;
   }, [rows, selected, address.pass]);
-}
-
-/** The axis: of the whole execution. Only tasks that hold no others, and wait for nothing, count as work. */
-function useScale(
-  execution: Execution,
-  rows: readonly TaskRow[],
-  runs: ReadonlyMap<string, readonly Entry[]>,
-  collapse: boolean,
-) {
-  const now = useNow().getTime();
-  const end = execution.finished_at === undefined ? now : Date.parse(execution.finished_at);
-  return useMemo(() => {
-    const busy: [number, number][] = [];
-    for (const row of rows) {
-      if (row.children === 0 && row.kind !== "wait" && row.kind !== "listen") {
-        for (const run of runs.get(row.reference) ?? []) {
-          const from = Date.parse(run.started_at);
-          busy.push([
-            from,
-            run.finished_at === undefined ? (run.waiting_for ? from : end) : Date.parse(run.finished_at),
-          ]);
-        }
-      }
-    }
-    return makeScale(Date.parse(execution.started_at ?? execution.created_at), end, busy, collapse && busy.length > 0);
-  }, [execution.started_at, execution.created_at, rows, runs, end, collapse]);
-}
-
-interface RowsProps {
-  seen: readonly TaskRow[];
-  runs: ReadonlyMap<string, readonly Entry[]>;
-  scale: ReturnType<typeof makeScale>;
-  folded: ReadonlySet<string>;
-  selected: TaskRow | undefined;
-  select: (row: TaskRow) => void;
-  close: () => void;
-  fold: (reference: string, closed: boolean) => void;
-}
-
-function Rows({ seen, runs, scale, folded, selected, select, close, fold }: RowsProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const found = seen.findIndex((row) => row === selected);
-  const [moved, setMoved] = useState<string>();
-  const at = Math.max(0, moved === undefined ? found : seen.findIndex((row) => row.reference === moved));
-  // oxlint-disable-next-line react/incompatible-library
-  const virtual = useVirtualizer({
-    count: seen.length,
-    getScrollElement: () => box.current,
-    estimateSize: rowHeight,
-    overscan: 8,
-  });
-  useEffect(() => {
-    if (found >= 0) {
-      virtual.scrollToIndex(found);
-    }
-    // Only when another task is selected: the rows do not move by themselves.
-    // oxlint-disable-next-line react/exhaustive-deps
-  }, [selected?.reference]);
-  const press = (event: KeyboardEvent) => {
-    const row = seen[at];
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: seen.length - 1 }[event.key];
-    if (to !== undefined) {
-      const next = Math.min(seen.length - 1, Math.max(0, to));
-      setMoved(seen[next]?.reference);
-      virtual.scrollToIndex(next);
-    } else if (event.key === "Enter" && row) {
-      select(row);
-    } else if (event.key === "Escape") {
-      close();
-    } else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && row) {
-      fold(row.reference, event.key === "ArrowLeft" && row.children > 0);
-    } else {
-      return;
-    }
-    event.preventDefault();
-  };
-  return (
-    <div
-      ref={box}
-      className="timeline"
-      role="tree"
-      aria-label={executionTexts().timeline.name}
-      aria-activedescendant={`task-${seen[at]?.place}`}
-      tabIndex={0}
-      onKeyDown={press}
-    >
-      <div role="presentation" style={{ height: virtual.getTotalSize(), position: "relative" }}>
-        {virtual.getVirtualItems().map((item) => {
-          const row = seen[item.index];
-          return (
-            row && (
-              <TimelineRow
-                key={row.reference}
-                row={row}
-                top={item.start}
-                runs={runs.get(row.reference) ?? []}
-                scale={scale}
-                closed={folded.has(row.reference)}
-                selected={row === selected}
-                active={item.index === at}
-                position={item.index + 1}
-                length={seen.length}
-                select={() => {
-                  setMoved(row.reference);
-                  select(row);
-                }}
-                fold={() => fold(row.reference, !folded.has(row.reference))}
-              />
-            )
-          );
-        })}
-      </div>
-    </div>
-  );
 }

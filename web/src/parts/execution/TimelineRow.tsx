@@ -1,13 +1,12 @@
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import type { Entry } from "../../api/detail.ts";
-import { formatDuration } from "../../messages/format.ts";
-import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { formatDuration } from "../../messages/format.ts";
 import { StateMark } from "../StateMark.tsx";
-import { countRuns, stateOfRun, stateOfRuns, type TaskRow } from "./model.ts";
+import { tookBoth, type Other } from "./compare.ts";
+import { countRuns, stateOfRuns, type TaskRow } from "./model.ts";
+import { RowBars } from "./RowBars.tsx";
 import type { Scale } from "./scale.ts";
-
-const mostBars = 100;
 
 /** A task: its name in the tree, its state, and a bar for each run. */
 export function TimelineRow({
@@ -15,6 +14,8 @@ export function TimelineRow({
   top,
   runs,
   scale,
+  end,
+  other,
   closed,
   selected,
   active,
@@ -27,6 +28,8 @@ export function TimelineRow({
   top: number;
   runs: readonly Entry[];
   scale: Scale;
+  end: number;
+  other: Other | undefined;
   closed: boolean;
   selected: boolean;
   active: boolean;
@@ -37,7 +40,10 @@ export function TimelineRow({
 }) {
   const texts = executionTexts().timeline;
   const count = countRuns(row);
+  const both = other && tookBoth(row, runs, other);
   const notes = [
+    other && !other.rows.has(row.reference) ? texts.onlyHere : "",
+    both ? texts.took(formatDuration(both.here), formatDuration(both.there)) : "",
     count > 1 ? texts.runs(count) : "",
     count > 1 && row.counts.faulted > 0 ? texts.failedRuns(row.counts.faulted) : "",
     row.attempts > 1 ? texts.attempts(row.attempts) : "",
@@ -81,33 +87,7 @@ export function TimelineRow({
       <span className="timeline-state">
         <StateMark state={stateOfRuns(row, runs)} /> <span className="meta">{notes.join(" · ")}</span>
       </span>
-      <span className="timeline-bars" aria-hidden>
-        {scale.idle.map((idle) => (
-          <span
-            key={idle.from}
-            className="idle"
-            title={texts.idle(formatDuration(idle.to - idle.from))}
-            style={between(scale, idle.from, idle.to)}
-          />
-        ))}
-        {runs.slice(0, mostBars).map((run) => {
-          const from = Date.parse(run.started_at);
-          const to = run.finished_at === undefined ? scale.to : Date.parse(run.finished_at);
-          return (
-            <span
-              key={run.seq}
-              className={`bar bar-${stateOfRun(run)}`}
-              title={`${t().states[stateOfRun(run)]}, ${formatDuration(to - from)}`}
-              style={between(scale, from, to)}
-            />
-          );
-        })}
-      </span>
+      <RowBars row={row} runs={runs} scale={scale} end={end} other={other} />
     </div>
   );
-}
-
-function between(scale: Scale, from: number, to: number) {
-  const left = scale.place(from);
-  return { left: `${left * 100}%`, width: `${Math.max(0, scale.place(to) - left) * 100}%` };
 }
