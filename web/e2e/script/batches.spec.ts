@@ -118,6 +118,24 @@ test("items are shown by fields of their inputs, and saved as a file by their st
   await expect(dialog).toContainText("no file was saved");
 });
 
+test("all items of a batch that failed in the same way are retried", async ({ page, admin, enter, hand, inspect }) => {
+  const workflow = await apply(admin, [
+    { early: refuse({ detail: "Too early." }, { if: "${ .number < 2 }" }) },
+    { late: refuse({ detail: "Too late." }, { if: "${ .number > 3 }" }) },
+  ]);
+  const batch = await runBatch(admin, workflow, numbered(7));
+  await enter("operator", "Alan Turing");
+  await page.goto(`/batches/${batch.id}`);
+  const groups = page.getByRole("region", { name: "Failures" }).getByRole("listitem");
+  await expect(groups).toHaveCount(2);
+  await groups.filter({ hasText: "Too late." }).getByRole("button", { name: "Retry these" }).press("Enter");
+  await expect(page.getByRole("dialog")).toContainText("This would retry 3 executions.");
+  await inspect("batch-retry");
+  await hand.press("Retry executions");
+  await expect(page).toHaveURL(/\/operations\//u);
+  await expect(page.getByText("3 of 3 executions")).toBeVisible();
+});
+
 test("a long batch: the last row is as near as the first, and it is cancelled", async ({
   page,
   admin,

@@ -13,6 +13,7 @@ import { formatNumber } from "../messages/format.ts";
 import { Action } from "../parts/Action.tsx";
 import { readFields, writeFields } from "../parts/batch/fields.ts";
 import { Grid } from "../parts/batch/Grid.tsx";
+import { RetryGroup } from "../parts/executions/SelectionBar.tsx";
 import { shortId } from "../parts/Copy.tsx";
 import { WorkflowLink } from "../parts/WorkflowLink.tsx";
 import { Failure } from "../parts/Notice.tsx";
@@ -207,6 +208,7 @@ function Head({ batch }: { batch: Batch }) {
 /** What failed, in groups of the same way. */
 function Failures({ batch, told }: { batch: Batch; told: boolean }) {
   const texts = batchesTexts();
+  const manages = useMay()("executions:manage");
   const failed = batch.failed - batch.cancelled;
   const asked = useQuery({
     ...batchFailuresQuestion(batch.id),
@@ -242,6 +244,16 @@ function Failures({ batch, told }: { batch: Batch; told: boolean }) {
             >
               {texts.example}
             </Link>
+            {manages && (
+              <RetryGroup
+                query={() => ({
+                  batch_id: [batch.id],
+                  phase: ["faulted"],
+                  error_code: [group.code],
+                  failure: [group.failure],
+                })}
+              />
+            )}
           </li>
         ))}
       </ul>
