@@ -36,6 +36,9 @@ test("a failed task shows its log, and a retry from it calls nothing before it a
   const workflow = await apply(admin, [
     { ask: { call: "http", with: { method: "get", endpoint: receiver.url } } },
     { stock: { run: { shell: { command: 'printf paper >"$OUT_DIR/stock.txt"' } } } },
+    {
+      prices: { run: { shell: { command: String.raw`printf 'item,price\n"lamp, red",12\n' >"$OUT_DIR/prices.csv"` } } },
+    },
     { print: { run: { shell: { command: "echo the printer has no paper; exit 3" } } } },
   ]);
   const failed = await run(admin, workflow);
@@ -57,6 +60,11 @@ test("a failed task shows its log, and a retry from it calls nothing before it a
   await hand.press("Show stock.txt");
   await expect(page.getByRole("figure", { name: "stock.txt" })).toContainText("paper");
   await inspect("execution-task-files");
+  await hand.press("Show prices.csv");
+  const values = page.getByRole("region", { name: "Content of prices.csv" });
+  await expect(values.getByRole("columnheader")).toHaveText(["item", "price"]);
+  await expect(values.getByRole("cell")).toHaveText(["lamp, red", "12"]);
+  await inspect("execution-file-table");
   await hand.follow("stock");
   await expect(inspector.getByRole("link", { name: "stock.txt" })).toBeVisible();
   await expect(inspector).toContainText(digest.slice(0, 8));

@@ -4,6 +4,7 @@ import { textQuestion } from "../api/files.ts";
 import { filesTexts } from "../messages/files.ts";
 import { JsonTree } from "./JsonTree.tsx";
 import { Failure } from "./Notice.tsx";
+import { readSeparated, type Separated } from "./separated.ts";
 import { Waiting } from "./Waiting.tsx";
 import "../styles/files.css";
 
@@ -51,6 +52,11 @@ function Text({ file: { name, type, size, address } }: { file: Previewed }) {
   if (json !== undefined) {
     return <JsonTree value={json} name={name} />;
   }
+  const separator = separators[plainType(type)];
+  const table = separator && readSeparated(asked.data, separator, size > mostBytes);
+  if (table) {
+    return <Values table={table} name={name} />;
+  }
   return (
     <>
       {/* Long text scrolls in its box, which the keyboard reaches. */}
@@ -59,6 +65,44 @@ function Text({ file: { name, type, size, address } }: { file: Previewed }) {
         {asked.data}
       </pre>
       {size > mostBytes && <p className="meta">{texts.cut}</p>}
+    </>
+  );
+}
+
+const separators: Record<string, "," | "\t" | undefined> = { "text/csv": ",", "text/tab-separated-values": "\t" };
+
+/** Text with commas or tabs as a table. */
+function Values({ table: { names, rows, cut }, name }: { table: Separated; name: string }) {
+  const texts = filesTexts();
+  return (
+    <>
+      {/* A large table scrolls in its box, which the keyboard reaches. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div className="file-values" role="region" aria-label={texts.text(name)} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {names.map((title, column) => (
+                <th key={column} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, line) => (
+              <tr key={line}>
+                {row.map((value, column) => (
+                  <td key={column}>{value}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="meta">
+        {texts.rows(rows.length)} {cut && texts.cut}
+      </p>
     </>
   );
 }
