@@ -10,8 +10,8 @@ export interface Separated {
 }
 
 /**
- * The beginning of a text with commas or tabs between its values (RFC 4180), as a table. Partial says that the text is cut
- * off somewhere, so that its last line is none. Undefined: there is no line.
+ * The beginning of a text with commas or tabs between its values (RFC 4180), as a table. Partial says that the text is
+ * cut off somewhere: its last line is left out unless it has its end. Undefined: there is no line.
  */
 export function readSeparated(text: string, separator: "," | "\t", partial: boolean): Separated | undefined {
   const lines = linesOf(text.replace(/^\uFEFF/u, ""), separator, partial);
