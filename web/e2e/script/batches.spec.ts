@@ -134,6 +134,11 @@ test("all items of a batch that failed in the same way are retried", async ({ pa
   await hand.press("Retry executions");
   await expect(page).toHaveURL(/\/operations\//u);
   await expect(page.getByText("3 of 3 executions")).toBeVisible();
+  const { data } = await admin.call<{ data: { batch_id?: string }[] }>(
+    "GET",
+    `/executions?workflow_id=${workflow.id}&cause=retry`,
+  );
+  expect(data.map((execution) => execution.batch_id)).toEqual([undefined, undefined, undefined]);
 });
 
 test("a long batch: the last row is as near as the first, and it is cancelled", async ({
