@@ -5,8 +5,8 @@
 //
 // Invariants:
 //   - Update returns nil only when everything that fn wrote survives a power cut.
-//   - Concurrent Updates are committed together (group commit); each runs in a savepoint
-//     of its own, so that one that fails, or panics, is undone alone.
+//   - Concurrent Updates are committed together (group commit). One that fails, or panics,
+//     is undone alone.
 //   - If the commit itself fails, every Update in it returns ErrUnavailable and nothing
 //     of any of them was written. (Package postgres says when that cannot be known.)
 //   - The fn of an Update may run more than once; only its last run counts.

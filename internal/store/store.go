@@ -23,9 +23,9 @@ type DB interface {
 	// on the writer's goroutine: it does nothing but SQL on its Conn. Another Update or View
 	// inside it may wait for itself without end, and runtime.Goexit (FailNow of a test) would end
 	// the writer. ctx only bounds the wait to be queued; once fn runs, the outcome
-	// is reported whatever ctx says, with ErrInDoubt where it is not known. fn may run more than once, when
-	// PostgreSQL asks for it: what it captured must be set, not added to, and what it learned counts only when Update
-	// has returned nil.
+	// is reported whatever ctx says, with ErrInDoubt where it is not known. fn may run more than once, when an Update
+	// beside it must be undone, or PostgreSQL asks for it: what it captured must be set, not added to, and what it
+	// learned counts only when Update has returned nil.
 	Update(ctx context.Context, fn func(Conn) error) error
 	// View runs fn on a read connection with one consistent snapshot.
 	View(ctx context.Context, fn func(Conn) error) error

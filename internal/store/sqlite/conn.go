@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	driver "zombiezen.com/go/sqlite"
@@ -30,6 +31,7 @@ type conn struct {
 	failed     error               // the first ErrUnavailable of the Update that runs
 	counts     []store.UsageChange // of the Updates of the group that runs
 	counted    int                 // of them, by the Updates before the one that runs
+	wrote      bool                // the Update that runs has changed something, or may have
 
 	evicted chan struct{} // closed to interrupt the View that runs; nil: not of the pool
 }
@@ -37,8 +39,14 @@ type conn struct {
 // statement is a prepared text. busy is set while its rows are being read: the same text
 // used inside a row callback gets a second, transient statement.
 type statement struct {
-	s    *driver.Stmt
-	busy bool
+	s     *driver.Stmt
+	busy  bool
+	reads bool // it changes nothing
+}
+
+// newStatement returns the statement of a text.
+func newStatement(s *driver.Stmt, query string) *statement {
+	return &statement{s: s, reads: strings.HasPrefix(query, "SELECT ")}
 }
 
 // openConn opens a connection and sets it up. Errors are the driver's.
@@ -109,7 +117,7 @@ func (c *conn) begin(query string, args []any) (*statement, error) {
 func (c *conn) prepare(query string, cached bool) (*statement, error) {
 	if !cached {
 		s, _, err := c.c.PrepareTransient(query)
-		return &statement{s: s}, err
+		return newStatement(s, query), err
 	}
 	if len(c.statements) >= maxStatements {
 		for text, st := range c.statements {
@@ -123,7 +131,7 @@ func (c *conn) prepare(query string, cached bool) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &statement{s: s}
+	st := newStatement(s, query)
 	c.statements[query] = st
 	return st, nil
 }
@@ -188,7 +196,9 @@ func (c *conn) Exec(query string, args ...any) (int64, error) {
 			return 0, c.fail(err)
 		}
 		if !more {
-			return int64(c.c.Changes()), nil
+			changed := int64(c.c.Changes())
+			c.wrote = c.wrote || changed > 0
+			return changed, nil
 		}
 	}
 }
@@ -200,12 +210,15 @@ func (c *conn) Query(query string, row func(store.Row) error, args ...any) error
 		return c.fail(err)
 	}
 	defer c.end(st, query, args)
+	wrote := c.wrote
+	c.wrote = wrote || !st.reads // whatever ends it before its last row
 	for {
 		more, err := st.s.Step()
 		if err != nil {
 			return c.fail(err)
 		}
 		if !more {
+			c.wrote = wrote || !st.reads && c.c.Changes() > 0
 			return nil
 		}
 		if c.ctx != nil && c.ctx.Err() != nil {

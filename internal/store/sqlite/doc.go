@@ -1,7 +1,9 @@
 // Package sqlite implements store.DB over one SQLite file in write-ahead mode.
 //
 //   - One connection writes. It belongs to one goroutine, which commits together whatever
-//     Updates arrived while its last commit was on the way to the disk (writer.go).
+//     Updates arrived while its last commit was on the way to the disk. They run without
+//     savepoints, until one that has written must be undone: then all run again, each in
+//     a savepoint (writer.go).
 //   - A few connections read; each View is a snapshot (pool.go).
 //   - One goroutine keeps the write-ahead log short. It copies the log into the file beside
 //     running readers and writers, and now and then holds new readers back for a moment, so

@@ -15,6 +15,8 @@ import (
 
 const (
 	maxGroup = 512 // Updates in one commit
+	// carefulGroups is how many groups have savepoints after one that should have had them.
+	carefulGroups = 8
 
 	guestPause = 50 * time.Microsecond // between the attempts of a guest to write
 )
@@ -23,7 +25,7 @@ const (
 type request = dialect.Request[*conn]
 
 // writer owns the connection that writes. Its goroutine takes a group of requests, runs
-// each in a savepoint, commits, and then answers all of them.
+// them in one transaction, commits, and then answers all of them.
 type writer struct {
 	open func() (*conn, error)
 	conn *conn // nil after a failure, until the next group
@@ -36,6 +38,7 @@ type writer struct {
 	// Used by loop.
 	holdAt    int64 // from that length of the log on, the next group waits
 	restarted bool  // the log starts again with the next commit; until then, SQLite reports the length that it had
+	careful   int   // groups to run with savepoints from the beginning
 }
 
 // newWriter returns a writer whose loop is to be started.
@@ -175,28 +178,46 @@ func (w *writer) drop() {
 	w.conn = nil
 }
 
-// run executes a group and sets the err of every request in it.
+// run executes a group and sets the err of every request in it. At first it does so without savepoints, for each of
+// which SQLite copies every page before its first change. When one must be undone that has written, and it was not
+// alone, all run again, each in a savepoint, and so do the next groups.
 func (w *writer) run(group []*request) {
+	careful := w.careful > 0 && len(group) > 1
+	w.careful = max(0, w.careful-1)
+	if err := w.transact(group, careful); errors.Is(err, errCareful) {
+		w.careful = carefulGroups
+		_ = w.transact(group, true)
+	}
+}
+
+// errCareful ends a transaction whose requests must run again with savepoints. Nothing was written.
+var errCareful = errors.New("an update of a group must be undone")
+
+// transact runs a group in one transaction. Its only error is errCareful, and it never has that if careful.
+func (w *writer) transact(group []*request, careful bool) error {
 	if err := w.connect(); err != nil {
 		dialect.FailWritten(group, err)
-		return
+		return nil
 	}
 	if err := w.begin(); err != nil {
 		dialect.FailWritten(group, unavailable(err))
 		if broken(err) {
 			w.drop()
 		}
-		return
+		return nil
 	}
 	written := false
 	w.conn.counts = w.conn.counts[:0]
 	for _, r := range group {
-		var intact bool
-		if intact, r.Err = w.one(r, len(group) == 1); !intact {
+		intact, err := w.one(r, careful)
+		if r.Err = err; !intact {
 			w.abort(group, r)
-			return
+			return nil
 		}
-		written = written || r.Err == nil
+		if err != nil && w.conn.wrote && !careful && len(group) > 1 {
+			return w.again(group, r)
+		}
+		written = written || err == nil
 	}
 	end := "COMMIT"
 	if !written {
@@ -204,17 +225,34 @@ func (w *writer) run(group []*request) {
 	} else if err := store.WriteUsage(w.conn, 0, store.SumUsage(w.conn.counts)); err != nil {
 		dialect.FailWritten(group, unavailable(err))
 		w.drop()
-		return
+		return nil
 	}
 	if err := w.step(end); err != nil {
 		dialect.FailWritten(group, commitError(err))
 		w.drop()
-		return
+		return nil
 	}
 	w.commits.Add(1)
 	if w.conn.bad {
 		w.drop()
 	}
+	return nil
+}
+
+// again undoes a transaction, because of one Update in it, so that all can run again.
+func (w *writer) again(group []*request, undone *request) error {
+	if err := w.step("ROLLBACK"); err != nil {
+		undone.Err = errors.Join(undone.Err, mapError(err))
+		w.abort(group, undone)
+		return nil
+	}
+	for _, r := range group {
+		r.Err = nil
+	}
+	if w.conn.bad {
+		w.drop()
+	}
+	return errCareful
 }
 
 // begin takes the write lock. A guest beside a busy owner asks often: SQLite's own waiting
@@ -248,12 +286,10 @@ func (w *writer) abort(group []*request, ruined *request) {
 	w.drop()
 }
 
-// one runs an Update in a savepoint. An Update that is alone needs none: undoing it is
-// undoing the transaction, which run does because nothing else was written. intact is
-// false if the transaction is gone or cannot be trusted: SQLite undoes all of it on a full
-// disk and on I/O errors.
-func (w *writer) one(r *request, alone bool) (intact bool, err error) {
-	if alone {
+// one runs an Update, in a savepoint if careful. intact is false if the transaction is gone or cannot be trusted:
+// SQLite undoes all of it on a full disk and on I/O errors.
+func (w *writer) one(r *request, careful bool) (intact bool, err error) {
+	if !careful {
 		err = w.call(r)
 		return !w.conn.c.AutocommitEnabled(), err
 	}
@@ -277,7 +313,7 @@ func (w *writer) one(r *request, alone bool) (intact bool, err error) {
 
 // call runs an Update. What one that fails has counted is forgotten.
 func (w *writer) call(r *request) error {
-	w.conn.failed, w.conn.counted = nil, len(w.conn.counts)
+	w.conn.failed, w.conn.counted, w.conn.wrote = nil, len(w.conn.counts), false
 	err := dialect.Call(w.conn, r.Update, &w.conn.failed)
 	if err != nil {
 		w.conn.counts = w.conn.counts[:w.conn.counted]

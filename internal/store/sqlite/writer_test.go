@@ -100,6 +100,62 @@ func TestConcurrentGroupCommit(t *testing.T) {
 	}
 }
 
+// TestConcurrentSavepointsOnlyWhenNeeded counts how often the Updates of a group run. One that fails before it has
+// written costs the others nothing; one that has written is undone with all of its group, which runs again with
+// savepoints, as do the next groups, until none has needed them for a while.
+func TestConcurrentSavepointsOnlyWhenNeeded(t *testing.T) {
+	db := openTest(t)
+	own := errors.New("own")
+	runs := make([]int, 3)
+	group := func(name string, fail func(store.Conn) error) (fns []func(store.Conn) error) {
+		clear(runs)
+		for i := range runs {
+			fns = append(fns, func(c store.Conn) error {
+				runs[i]++
+				if i == 1 {
+					return fail(c)
+				}
+				return insertMeta(c, fmt.Sprint(name, i), 1)
+			})
+		}
+		return fns
+	}
+	check := func(name string, errs []error, wantRuns string) {
+		t.Helper()
+		if errs[0] != nil || !errors.Is(errs[1], own) || errs[2] != nil {
+			t.Errorf("%s: %v", name, errs)
+		}
+		if got := fmt.Sprint(runs); got != wantRuns {
+			t.Errorf("%s: the updates ran %s times, want %s", name, got, wantRuns)
+		}
+	}
+	refuse := func(store.Conn) error { return own }
+	missed := func(c store.Conn) error {
+		err := c.Query(`UPDATE meta SET value = 'y' WHERE name = 'none' RETURNING name`, func(store.Row) error { return nil })
+		if err == nil {
+			_, err = c.Exec(`DELETE FROM meta WHERE name = 'none'`)
+		}
+		return errors.Join(err, own)
+	}
+	taken := func(c store.Conn) error { return errors.Join(insertMeta(c, "none0", 1), own) } // the name is there
+	written := func(c store.Conn) error { return errors.Join(insertMeta(c, "undone", 1), own) }
+	returned := func(c store.Conn) error {
+		err := c.Query(`UPDATE meta SET value = 'y' WHERE name = 'none0' RETURNING name`, func(store.Row) error { return own })
+		return errors.Join(err, own)
+	}
+	check("before any write", queued(t, db, group("none", refuse)), "[1 1 1]")
+	check("nothing was changed", queued(t, db, group("missed", missed)), "[1 1 1]")
+	check("a statement was refused", queued(t, db, group("taken", taken)), "[1 1 1]")
+	check("after a write", queued(t, db, group("written", written)), "[2 2 1]")
+	for i := range carefulGroups / 2 { // queued makes two groups
+		check("a group behind it", queued(t, db, group(fmt.Sprint("behind", i), written)), "[1 1 1]")
+	}
+	check("later", queued(t, db, group("later", returned)), "[2 2 1]")
+	if n, want := count(t, db), int64(2*(5+carefulGroups/2)); n != want {
+		t.Errorf("%d rows, want %d", n, want)
+	}
+}
+
 // TestConcurrentQueueIsBounded fills the queue: the next Update waits for a place, and gives up with
 // its context.
 func TestConcurrentQueueIsBounded(t *testing.T) {
