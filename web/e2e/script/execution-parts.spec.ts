@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -79,6 +80,65 @@ test("a failed task shows its log, and a retry from it calls nothing before it a
   await expect(page.getByRole("treeitem")).toHaveCount(1);
   expect(receiver.calls()).toBe(1);
 });
+
+test("all that is kept of an execution is downloaded as one zip file", async ({
+  page,
+  fresh,
+  hand,
+  inspect,
+  watch,
+}) => {
+  const server = await fresh(["--allow-run=shell"]);
+  const admin = await Admin.of(server);
+  const workflow = await apply(admin, [
+    { stock: { run: { shell: { command: 'printf paper >"$OUT_DIR/st:ock.txt"; echo counted' } } } },
+    { last: { set: { done: true } } },
+  ]);
+  const id = await run(admin, workflow);
+  await admin.enter(page.context());
+  await page.goto(`${server.url}/executions/${id}`);
+  await hand.press("More");
+  await inspect("execution-more");
+  const [file] = await Promise.all([page.waitForEvent("download"), hand.press("Download everything")]);
+  await expect(page.getByRole("button", { name: "More" })).toBeFocused();
+  expect(file.suggestedFilename()).toBe(`execution-${id}.zip`);
+  const entries = unzip(await file.path());
+  expect(Object.keys(entries).toSorted()).toEqual([
+    "definition.json",
+    "execution.json",
+    "files.json",
+    "files/0001-st_ock.txt",
+    "log.jsonl",
+    "timeline.jsonl",
+  ]);
+  const { files, missing } = JSON.parse(entries["files.json"] ?? "") as {
+    files: { path: string; name: string; sha256: string; result: boolean }[];
+    missing: unknown[];
+  };
+  const [stock] = files;
+  expect(stock).toMatchObject({ path: "files/0001-st_ock.txt", name: "st:ock.txt", result: true });
+  const content = entries["files/0001-st_ock.txt"] ?? "";
+  expect(content).toBe("paper");
+  expect(stock?.sha256).toBe(createHash("sha256").update(content).digest("hex"));
+  expect(missing).toEqual([]);
+  expect(JSON.parse(entries["execution.json"] ?? "")).toMatchObject({ id, status: "finished" });
+  expect(entries["timeline.jsonl"]?.trim().split("\n")).toHaveLength(2);
+  expect(entries["log.jsonl"]).toContain("counted");
+  // What the server refuses is said, and not saved.
+  await answerWith(page, "**/archive", { status: 422, code: "archive_too_large", title: "Too much for one archive" });
+  await hand.press("More");
+  await hand.press("Download everything");
+  await expect(page.getByText("Too much for one archive")).toBeVisible();
+  expect(watch.take()).toEqual([expect.stringMatching(/^422 for .*\/archive$/)]);
+});
+
+/** The entries of a zip file, which Python has checked and unpacked. */
+function unzip(path: string): Record<string, string> {
+  const program =
+    "import json, sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; " +
+    "print(json.dumps({n: z.read(n).decode() for n in z.namelist()}))";
+  return JSON.parse(execFileSync("python3", ["-c", program, path], { encoding: "utf8" })) as Record<string, string>;
+}
 
 test("a log is drawn as text, and searched", async ({ page, admin, member, signIn, hand, inspect }) => {
   const workflow = await apply(admin, [

@@ -203,6 +203,12 @@ export const execution = {
     cut: (n: number) => `Nur die letzten ${formatNumber(n)} Zeilen sind zu sehen.`,
   },
 
+  more: {
+    name: "Mehr",
+    archive: "Alles laden",
+    archiveHelp: "Eine ZIP-Datei mit Ein- und Ausgabe, Definition, Verlauf, Protokoll und Dateien.",
+    archived: "Das Laden beginnt.",
+  },
   actions: {
     cancel: "Abbrechen",
     suspend: "Anhalten",

@@ -202,6 +202,12 @@ export const execution = {
     cut: (n: number) => `Only the last ${formatNumber(n)} lines are shown.`,
   },
 
+  more: {
+    name: "More",
+    archive: "Download everything",
+    archiveHelp: "A zip file with input and output, definition, timeline, log and files.",
+    archived: "The download begins.",
+  },
   actions: {
     cancel: "Cancel",
     suspend: "Suspend",

@@ -1,9 +1,20 @@
 import { Button } from "@mantine/core";
-import { useEffect, useId, useRef, useState, type ReactNode } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import "../styles/menu.css";
 
-/** A button with a panel below it. Escape, the button and what is beside the panel close it. */
-export function Menu({ name, children }: { name: string; children: (close: () => void) => ReactNode }) {
+/**
+ * A button with a panel below it, which shows its name or a sign for it. Escape, the button and what is beside the panel
+ * close it.
+ */
+export function Menu({
+  name,
+  sign,
+  children,
+}: {
+  name: string;
+  sign?: string;
+  children: (close: () => void) => ReactNode;
+}) {
   const [open, setOpen] = useState(false);
   const panel = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -20,6 +31,14 @@ export function Menu({ name, children }: { name: string; children: (close: () =>
     }
     return () => removeEventListener("keydown", press);
   }, [open]);
+  const wasOpen = useRef(false);
+  useLayoutEffect(() => {
+    // What had the focus went with the panel.
+    if (wasOpen.current && !open && document.activeElement === document.body) {
+      button.current?.focus();
+    }
+    wasOpen.current = open;
+  }, [open]);
   return (
     <div
       ref={box}
@@ -33,11 +52,12 @@ export function Menu({ name, children }: { name: string; children: (close: () =>
       <Button
         ref={button}
         variant="default"
+        {...(sign !== undefined && { "aria-label": name, title: name })}
         aria-expanded={open}
         aria-controls={open ? panel : undefined}
         onClick={() => setOpen(!open)}
       >
-        {name}
+        {sign ?? name}
       </Button>
       {open && (
         <>

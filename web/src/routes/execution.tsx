@@ -12,6 +12,7 @@ import { Files } from "../parts/execution/Files.tsx";
 import { useLive, type Fact } from "../parts/execution/live.ts";
 import { ToTask } from "../parts/execution/Inspector.tsx";
 import { LogView } from "../parts/execution/LogView.tsx";
+import { More } from "../parts/execution/More.tsx";
 import { About, InputOutput, Related } from "../parts/execution/Tabs.tsx";
 import { Neighbours } from "../parts/execution/Neighbours.tsx";
 import { filterOf } from "../parts/filter.ts";
@@ -51,6 +52,7 @@ export default function Execution() {
         <>
           <Neighbours key={id} id={id} />
           {asked.data && <Actions execution={asked.data} />}
+          {asked.data && <More key={`more ${id}`} execution={asked.data} />}
         </>
       }
     >
