@@ -172,7 +172,7 @@ test("a log is drawn as text, and searched", async ({ page, admin, member, signI
   const [file] = await Promise.all([page.waitForEvent("download"), hand.press("Download these lines")]);
   expect(file.suggestedFilename()).toMatch(/^[0-9a-f]{8}\.log$/);
   expect(await readFile(await file.path(), "utf8")).toMatch(
-    / info .*red <b>not bold<\/b>\n.* warning .*a second line\n.* item 0\n.* item 1\n$/,
+    / info \[say\] .*red <b>not bold<\/b>\n.* warning \[warn\] .*a second line\n.*\[tell · pass 1\] .*item 0\n.*\[tell · pass 2\] .*item 1\n$/,
   );
   await expect(page.locator(".tabs [aria-current]")).toHaveText(["Log"]);
   await inspect("execution-log");

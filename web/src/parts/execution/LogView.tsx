@@ -1,5 +1,5 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -13,14 +13,15 @@ import {
   type LogLine,
 } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
-import { formatClock, formatNumber } from "../../messages/format.ts";
+import { formatClock } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { shortId } from "../Copy.tsx";
 import { Failure } from "../Notice.tsx";
 import { save } from "../save.ts";
 import { Waiting } from "../Waiting.tsx";
-import { plainLine, spansOf } from "./ansi.ts";
+import { spansOf } from "./ansi.ts";
+import { namesOf, runName, runsOf, textOf } from "./runname.ts";
 
 const most = 20_000;
 const levels = ["trace", "debug", "info", "warning", "error", "critical"] as const;
@@ -45,6 +46,12 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
   const all = useMemo(() => data?.pages.flatMap((part) => part.lines) ?? [], [data]);
   const lines = useMemo(() => all.slice(-most), [all]);
   const cut = all.length > most || data?.pages[0]?.cut === true;
+  const download = useMutation({
+    mutationFn: async (chosen: readonly LogLine[]) => {
+      const names = await namesOf(chosen, runsOf(execution.id));
+      save(new Blob([textOf(chosen, names)], { type: "text/plain" }), `${shortId(execution.id)}.log`);
+    },
+  });
   const filtered = filter.q !== undefined || filter.level !== undefined;
   return (
     <>
@@ -93,12 +100,14 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
           <Button
             variant="default"
             disabled={lines.length === 0}
-            onClick={() => save(new Blob([textOf(lines)], { type: "text/plain" }), `${shortId(execution.id)}.log`)}
+            loading={download.isPending}
+            onClick={() => download.mutate(lines)}
           >
             {texts.download}
           </Button>
         </form>
       )}
+      {download.error && <Failure error={download.error} />}
       {log.error && <Failure error={log.error} retry={() => void log.fetchNextPage()} />}
       {log.isLoading && <Waiting />}
       {cut && <p className="meta">{texts.cut(most)}</p>}
@@ -119,10 +128,6 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
     </>
   );
 }
-
-/** Lines as a file has them. */
-const textOf = (lines: readonly LogLine[]) =>
-  lines.map(({ at, level, text }) => `${at} ${level} ${plainLine(text)}\n`).join("");
 
 function Lines({
   lines,
@@ -202,7 +207,6 @@ function Lines({
 
 /** The task that has written a line, which leads to its run. The timeline may have dropped it: then there is no name. */
 function TaskName({ id, seq }: { id: string; seq: number }) {
-  const texts = executionTexts().events;
   const first = hundredOf(seq);
   const near = useQuery(runsAfterQuestion(id, first)).data;
   const known = near?.find((run) => run.seq === seq);
@@ -213,11 +217,7 @@ function TaskName({ id, seq }: { id: string; seq: number }) {
   if (!run) {
     return <span className="log-task" />;
   }
-  const name = [
-    run.name,
-    ...(run.iterations.length > 0 ? [texts.pass(run.iterations.map((n) => formatNumber(n + 1)).join("."))] : []),
-    ...(run.attempt > 1 ? [texts.attempt(run.attempt)] : []),
-  ].join(" · ");
+  const name = runName(run);
   return (
     <Link
       className="log-task"
