@@ -67,7 +67,7 @@ func (c *Recount) Add(page RecountPage) (more bool) {
 	return page.full && !c.Partial
 }
 
-// Keys are the keys of the rollups that were recounted, of hours from a time on, in the order of their rows.
+// Keys are the keys of the rollups that were recounted, of hours and days from a time on, in the order of their rows.
 func (c *Recount) Keys(fromMs int64) []RollupKey {
 	keys := slices.SortedFunc(maps.Keys(c.counts), compareRollups)
 	return slices.DeleteFunc(keys, func(k RollupKey) bool { return k.HourMs < fromMs })
@@ -102,7 +102,7 @@ func (c *Recount) Compare(r *Reader, keys []RollupKey) (faults []RollupFault, er
 	return faults, nil
 }
 
-// sameRows reports whether two keys differ in nothing but the hour.
+// sameRows reports whether two keys differ in nothing but when their hour or day begins.
 func sameRows(a, b RollupKey) bool {
 	a.HourMs = b.HourMs
 	return a == b
@@ -123,19 +123,19 @@ func (c *Rollup) raise(o *Rollup) {
 	}
 }
 
-// ShortTotals returns the rollups of all workflows that have less than those of the workflows together, of hours from a
-// time on and before another one. It counts no durations.
+// ShortTotals returns the rollups of all workflows that have less than those of the workflows together, of hours and days
+// from a time on and before another one. It counts no durations.
 func (r *Reader) ShortTotals(fromMs, beforeMs int64) (faults []RollupFault, err error) {
-	err = r.c.Query(`SELECT account, environment, actor, hour_ms,
+	err = r.c.Query(`SELECT account, environment, actor, day, hour_ms,
  CAST(SUM(CASE workflow WHEN 0 THEN started ELSE 0 END) AS BIGINT), CAST(SUM(CASE workflow WHEN 0 THEN 0 ELSE started END) AS BIGINT),
  CAST(SUM(CASE workflow WHEN 0 THEN finished ELSE 0 END) AS BIGINT), CAST(SUM(CASE workflow WHEN 0 THEN 0 ELSE finished END) AS BIGINT),
  CAST(SUM(CASE workflow WHEN 0 THEN failed ELSE 0 END) AS BIGINT), CAST(SUM(CASE workflow WHEN 0 THEN 0 ELSE failed END) AS BIGINT),
  CAST(SUM(CASE workflow WHEN 0 THEN cancelled ELSE 0 END) AS BIGINT), CAST(SUM(CASE workflow WHEN 0 THEN 0 ELSE cancelled END) AS BIGINT)
- FROM rollup WHERE hour_ms >= ?1 AND hour_ms < ?2 GROUP BY account, environment, actor, hour_ms ORDER BY account, environment, actor, hour_ms`, func(row Row) error {
+ FROM rollup WHERE hour_ms >= ?1 AND hour_ms < ?2 GROUP BY account, environment, actor, day, hour_ms ORDER BY account, environment, actor, day, hour_ms`, func(row Row) error {
 		f := RollupFault{
-			Key:  RollupKey{Account: row.Int(0), Environment: chargehand.Environment(row.Int(1)), Actor: row.Int(2), HourMs: row.Int(3)},
-			Has:  Rollup{Started: row.Int(4), Finished: row.Int(6), Failed: row.Int(8), Cancelled: row.Int(10)},
-			Want: Rollup{Started: row.Int(5), Finished: row.Int(7), Failed: row.Int(9), Cancelled: row.Int(11)},
+			Key:  RollupKey{Account: row.Int(0), Environment: chargehand.Environment(row.Int(1)), Actor: row.Int(2), Day: row.Int(3) != 0, HourMs: row.Int(4)},
+			Has:  Rollup{Started: row.Int(5), Finished: row.Int(7), Failed: row.Int(9), Cancelled: row.Int(11)},
+			Want: Rollup{Started: row.Int(6), Finished: row.Int(8), Failed: row.Int(10), Cancelled: row.Int(12)},
 		}
 		if f.Has.lacks(&f.Want) {
 			faults = append(faults, f)
@@ -148,7 +148,7 @@ func (r *Reader) ShortTotals(fromMs, beforeMs int64) (faults []RollupFault, err 
 	return faults, nil
 }
 
-// FirstRollup is the first hour from a time on that has a rollup. Errors: ErrNotFound.
+// FirstRollup is when the first hour or day begins, from a time on, that has a rollup. Errors: ErrNotFound.
 func (r *Reader) FirstRollup(fromMs int64) (hourMs int64, err error) {
 	err = r.one(`SELECT hour_ms FROM rollup WHERE hour_ms >= ?1 ORDER BY hour_ms LIMIT 1`, func(row Row) { hourMs = row.Int(0) }, fromMs)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -199,7 +199,7 @@ func (t *Tx) MendRollups(faults []RollupFault) error {
 // total reads the rollup of all workflows, and what those of the workflows are together.
 func (r *Reader) total(key RollupKey) (has, want Rollup, err error) {
 	err = r.c.Query(`SELECT workflow, started, finished, failed, cancelled, durations FROM rollup
- WHERE hour_ms = ?1 AND account = ?2 AND environment = ?3 AND actor = ?4`, func(row Row) error {
+ WHERE hour_ms = ?1 AND account = ?2 AND environment = ?3 AND actor = ?4 AND day = ?5`, func(row Row) error {
 		c := Rollup{Started: row.Int(1), Finished: row.Int(2), Failed: row.Int(3), Cancelled: row.Int(4)}
 		err := c.Durations.MergeBytes(row.Bytes(5))
 		if row.Int(0) == 0 {
@@ -208,7 +208,7 @@ func (r *Reader) total(key RollupKey) (has, want Rollup, err error) {
 			want.Merge(&c)
 		}
 		return err
-	}, key.HourMs, key.Account, int64(key.Environment), key.Actor)
+	}, key.HourMs, key.Account, int64(key.Environment), key.Actor, key.day())
 	if err != nil {
 		return has, want, fmt.Errorf("add up rollup: %w", err)
 	}

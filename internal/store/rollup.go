@@ -19,10 +19,19 @@ type RollupKey struct {
 	Environment chargehand.Environment
 	Workflow    int64 // 0: of all
 	Actor       int64 // what it has started, as in Execution.StartedBy; 0: all
-	HourMs      int64 // beginning of the hour
+	Day         bool  // of a day in UTC instead of an hour
+	HourMs      int64 // beginning of the hour or day
 }
 
-// Rollup is how many executions of its key were accepted in the hour, and how many ended in it.
+// day is Day as it is stored.
+func (k *RollupKey) day() int64 {
+	if k.Day {
+		return 1
+	}
+	return 0
+}
+
+// Rollup is how many executions of its key were accepted in the hour or day, and how many ended in it.
 type Rollup struct {
 	Started   int64
 	Finished  int64
@@ -46,19 +55,28 @@ func (c *Rollup) Remove(o *Rollup) {
 // Rollups are rollups by their keys.
 type Rollups map[RollupKey]*Rollup
 
-// HourMs is the length of an hour.
-const HourMs = 3_600_000
+// HourMs is the length of an hour, and DayMs that of a day.
+const (
+	HourMs = 3_600_000
+	DayMs  = 24 * HourMs
+)
 
-// add counts something in the hour of a time, in every rollup that an execution belongs to.
+// add counts something in the hour and the day of a time, in every rollup that an execution belongs to.
 func (c Rollups) add(e *Execution, ms int64, count func(*Rollup)) {
-	key := RollupKey{e.Account, e.Environment, 0, 0, ms - ms%HourMs}
 	for _, workflow := range [...]int64{0, e.Workflow} {
-		key.Workflow, key.Actor = workflow, 0
-		count(c.at(key))
+		key := RollupKey{Account: e.Account, Environment: e.Environment, Workflow: workflow}
+		c.addTime(key, ms, count)
 		if key.Actor = e.StartedBy; key.Actor != 0 {
-			count(c.at(key))
+			c.addTime(key, ms, count)
 		}
 	}
+}
+
+func (c Rollups) addTime(key RollupKey, ms int64, count func(*Rollup)) {
+	key.HourMs = ms - ms%HourMs
+	count(c.at(key))
+	key.Day, key.HourMs = true, ms-ms%DayMs
+	count(c.at(key))
 }
 
 func (c Rollups) at(key RollupKey) *Rollup {
@@ -93,7 +111,7 @@ func (c *Rollup) end(e *Execution) {
 	}
 }
 
-// tally counts executions before they are added to rollups: each execution belongs to four, and many follow each other
+// tally counts executions before they are added to rollups: each execution belongs to eight, and many follow each other
 // that belong to the same.
 type tally struct {
 	parts          map[RollupKey]*Rollup // by workflow and actor; 0 is an actor of its own
@@ -125,12 +143,12 @@ func (t *tally) at(key RollupKey) *Rollup {
 }
 
 func partOf(e *Execution, ms int64) RollupKey {
-	return RollupKey{e.Account, e.Environment, e.Workflow, e.StartedBy, ms - ms%HourMs}
+	return RollupKey{Account: e.Account, Environment: e.Environment, Workflow: e.Workflow, Actor: e.StartedBy, HourMs: ms - ms%HourMs}
 }
 
 // rollups are what was counted.
 func (t *tally) rollups() Rollups {
-	all := make(Rollups, 2*len(t.parts)+2)
+	all := make(Rollups, 4*len(t.parts)+4)
 	for key, part := range t.parts {
 		all.add(&Execution{Account: key.Account, Environment: key.Environment, Workflow: key.Workflow, StartedBy: key.Actor}, key.HourMs,
 			func(r *Rollup) { r.Merge(part) })
@@ -196,9 +214,9 @@ type RollupPart struct {
 	Last   bool    // everything up to Closing is counted with it
 }
 
-// maxParts bounds what one RollupPart counts apart, so that its Update is short: each of them is in two rollups of its
-// own, and in two that it shares with others.
-const maxParts = 200
+// maxParts bounds what one RollupPart counts apart, so that its Update is short: each of them is in four rollups of its
+// own, and in four that it shares with others.
+const maxParts = 100
 
 // RollupPart counts up to limit executions, and up to limit ends of those that were counted before they ended.
 func (r *Reader) RollupPart(limit int) (p RollupPart, err error) {
@@ -327,11 +345,11 @@ func (t *Tx) PutRollupPart(p *RollupPart) error {
 func (t *Tx) putRollups(values Rollups) error {
 	for _, key := range slices.SortedFunc(maps.Keys(values), compareRollups) {
 		c := values[key]
-		err := t.c.Send("write rollup", `INSERT INTO rollup (account, environment, workflow, actor, hour_ms, started, finished, failed, cancelled, durations)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
- ON CONFLICT (account, environment, workflow, actor, hour_ms) DO UPDATE SET started = excluded.started, finished = excluded.finished,
+		err := t.c.Send("write rollup", `INSERT INTO rollup (account, environment, workflow, actor, day, hour_ms, started, finished, failed, cancelled, durations)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+ ON CONFLICT (account, environment, workflow, actor, day, hour_ms) DO UPDATE SET started = excluded.started, finished = excluded.finished,
  failed = excluded.failed, cancelled = excluded.cancelled, durations = excluded.durations`,
-			key.Account, int64(key.Environment), key.Workflow, key.Actor, key.HourMs,
+			key.Account, int64(key.Environment), key.Workflow, key.Actor, key.day(), key.HourMs,
 			c.Started, c.Finished, c.Failed, c.Cancelled, bytesArg(c.Durations.Bytes()))
 		if err != nil {
 			return err
@@ -342,31 +360,31 @@ func (t *Tx) putRollups(values Rollups) error {
 
 func compareRollups(a, b RollupKey) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Environment, b.Environment),
-		cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Actor, b.Actor), cmp.Compare(a.HourMs, b.HourMs))
+		cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Actor, b.Actor), cmp.Compare(a.day(), b.day()), cmp.Compare(a.HourMs, b.HourMs))
 }
 
-// Rollups reads the rollups of an account and environment, of a workflow (0: all) and an actor (0: all), from an hour
-// on and before another one, in the order of time.
+// Rollups reads the rollups of an account and environment, of a workflow (0: all) and an actor (0: all), by the hour or
+// day, from a time on and before another one, in the order of time.
 func (r *Reader) Rollups(of RollupKey, fromMs, beforeMs int64, each func(hourMs int64, c *Rollup)) error {
 	err := r.c.Query(`SELECT hour_ms, started, finished, failed, cancelled, durations FROM rollup
- WHERE account = ?1 AND environment = ?2 AND workflow = ?3 AND actor = ?4 AND hour_ms >= ?5 AND hour_ms < ?6 ORDER BY hour_ms`, func(row Row) error {
+ WHERE account = ?1 AND environment = ?2 AND workflow = ?3 AND actor = ?4 AND day = ?5 AND hour_ms >= ?6 AND hour_ms < ?7 ORDER BY hour_ms`, func(row Row) error {
 		c := Rollup{Started: row.Int(1), Finished: row.Int(2), Failed: row.Int(3), Cancelled: row.Int(4)}
 		if err := c.Durations.MergeBytes(row.Bytes(5)); err != nil {
 			return err
 		}
 		each(row.Int(0), &c)
 		return nil
-	}, of.Account, int64(of.Environment), of.Workflow, of.Actor, fromMs, beforeMs)
+	}, of.Account, int64(of.Environment), of.Workflow, of.Actor, of.day(), fromMs, beforeMs)
 	if err != nil {
 		return fmt.Errorf("read rollups: %w", err)
 	}
 	return nil
 }
 
-// DeleteRollups deletes up to limit rollups of hours before a time.
+// DeleteRollups deletes up to limit rollups of hours and days that begin before a time.
 func (t *Tx) DeleteRollups(beforeMs int64, limit int) (int64, error) {
-	n, err := t.c.Exec(`DELETE FROM rollup WHERE (account, environment, workflow, actor, hour_ms) IN
- (SELECT account, environment, workflow, actor, hour_ms FROM rollup WHERE hour_ms < ?1 ORDER BY hour_ms LIMIT ?2)`, beforeMs, int64(limit))
+	n, err := t.c.Exec(`DELETE FROM rollup WHERE (account, environment, workflow, actor, day, hour_ms) IN
+ (SELECT account, environment, workflow, actor, day, hour_ms FROM rollup WHERE hour_ms < ?1 ORDER BY hour_ms LIMIT ?2)`, beforeMs, int64(limit))
 	if err != nil {
 		return 0, fmt.Errorf("delete rollups: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/store/storetest"
 )
 
 func open(tb testing.TB, path string) *store.Store {
@@ -228,4 +229,13 @@ func BenchmarkBatch(b *testing.B) {
 		b.ReportMetric(time.Since(started).Seconds()*1000, "finish-ms")
 		st.Close()
 	}
+}
+
+func BenchmarkByWorkflow(b *testing.B) {
+	db, err := sqlite.Open(sqlite.Options{Path: filepath.Join(b.TempDir(), "db"), Owner: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	storetest.BenchmarkByWorkflow(b, db)
 }

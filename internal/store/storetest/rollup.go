@@ -23,6 +23,8 @@ var rollupTests = map[string]func(*fixture){
 	"deleted alone":                           deletedAlone,
 	"numbers that are given again":            rollupNumbersAgain,
 	"one hour, workflow, actor, environment":  rollupKeys,
+	"by workflow":                             rollupsByWorkflow,
+	"by workflow, up to a limit":              rollupsByWorkflowLimited,
 	"old hours are deleted":                   deleteRollups,
 	"cancelled items are counted":             cancelledItemsCounted,
 	"nothing to count":                        nothingToCount,
@@ -80,8 +82,8 @@ func (f *fixture) stored() store.Rollups {
 	f.Helper()
 	var keys []store.RollupKey
 	err := f.db.View(context.Background(), func(c store.Conn) error {
-		return c.Query(`SELECT account, environment, workflow, actor, hour_ms FROM rollup`, func(r store.Row) error {
-			keys = append(keys, store.RollupKey{Account: r.Int(0), Environment: chargehand.Environment(r.Int(1)), Workflow: r.Int(2), Actor: r.Int(3), HourMs: r.Int(4)})
+		return c.Query(`SELECT account, environment, workflow, actor, day, hour_ms FROM rollup`, func(r store.Row) error {
+			keys = append(keys, store.RollupKey{Account: r.Int(0), Environment: chargehand.Environment(r.Int(1)), Workflow: r.Int(2), Actor: r.Int(3), Day: r.Int(4) != 0, HourMs: r.Int(5)})
 			return nil
 		})
 	})
@@ -511,26 +513,32 @@ func rollupKeys(f *fixture) {
 				f.Errorf("%+v has started %d, want %d", key, n, want)
 			}
 			err2 := r.Rollups(key, hour+1, hour+store.HourMs, func(int64, *store.Rollup) { f.Errorf("%+v has another hour", key) })
-			return errors.Join(err, err2)
+			day, n := int64(startMs-startMs%store.DayMs), int64(0)
+			key.Day = true
+			err3 := r.Rollups(key, day, day+1, func(_ int64, c *store.Rollup) { n += c.Started })
+			if n != want {
+				f.Errorf("%+v has started %d on that day, want %d", key, n, want)
+			}
+			return errors.Join(err, err2, err3)
 		})
 	}
 }
 
 func deleteRollups(f *fixture) {
-	old, young := f.execution(startMs), f.execution(startMs+store.HourMs)
+	old, young := f.execution(startMs), f.execution(startMs+store.DayMs)
 	f.insert(&old, &young)
 	f.countAll(10)
-	hour := int64(startMs - startMs%store.HourMs)
+	before := int64(startMs-startMs%store.DayMs) + store.DayMs
 	var n int64
 	f.update(func(tx *store.Tx) (err error) {
-		n, err = tx.DeleteRollups(hour+store.HourMs, 1)
+		n, err = tx.DeleteRollups(before, 1)
 		return err
 	})
 	if n != 1 {
 		f.Errorf("%d rollups were deleted, want 1", n)
 	}
 	f.update(func(tx *store.Tx) (err error) {
-		n, err = tx.DeleteRollups(hour+store.HourMs, 100)
+		n, err = tx.DeleteRollups(before, 100)
 		return err
 	})
 	f.sameRollups([]store.Execution{young})

@@ -1003,23 +1003,26 @@ CREATE INDEX usage_sum_slot ON usage_sum (account, environment, actor, slot) WHE
 
 -- Rollups ------------------------------------------------------------------------------------------------------------
 
--- A row counts the executions that were accepted in an hour, and those that ended in it. The counts stay when the
--- executions are deleted.
+-- A row counts the executions that were accepted in an hour, or in a day, and those that ended in it. The counts stay
+-- when the executions are deleted.
 CREATE TABLE rollup (
     account     BIGINT NOT NULL,
     workflow    BIGINT NOT NULL,   -- 0: all
     actor       BIGINT NOT NULL,   -- as started_by in execution; 0: all
-    hour_ms     BIGINT NOT NULL,   -- beginning of the hour
+    hour_ms     BIGINT NOT NULL,   -- beginning of the hour or day
     started     BIGINT NOT NULL,   -- accepted
     finished    BIGINT NOT NULL,
     failed      BIGINT NOT NULL,   -- without those that were cancelled
     cancelled   BIGINT NOT NULL,
     environment SMALLINT NOT NULL,
+    day         SMALLINT NOT NULL, -- 1: of a day in UTC; 0: of an hour
     durations   BYTEA,             -- as package histogram encodes them; NULL: none
-    PRIMARY KEY (account, environment, workflow, actor, hour_ms)
+    PRIMARY KEY (account, environment, workflow, actor, day, hour_ms)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 -- DeleteRollups.
 CREATE INDEX rollup_hour ON rollup (hour_ms);
+-- WorkflowCounts. Without the counts, so that a row that is counted again keeps its place in the indexes.
+CREATE INDEX rollup_time ON rollup (account, environment, actor, day, hour_ms, workflow);
 
 -- The row is how far executions were counted in rollup.
 CREATE TABLE rollup_cursor (

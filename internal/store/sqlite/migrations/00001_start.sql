@@ -992,23 +992,26 @@ CREATE INDEX usage_sum_slot ON usage_sum (account, environment, actor, slot) WHE
 
 -- Rollups ------------------------------------------------------------------------------------------------------------
 
--- A row counts the executions that were accepted in an hour, and those that ended in it. The counts stay when the
--- executions are deleted.
+-- A row counts the executions that were accepted in an hour, or in a day, and those that ended in it. The counts stay
+-- when the executions are deleted.
 CREATE TABLE rollup (
     account     INTEGER NOT NULL,
     environment INTEGER NOT NULL,
     workflow    INTEGER NOT NULL, -- 0: all
     actor       INTEGER NOT NULL, -- as started_by in execution; 0: all
-    hour_ms     INTEGER NOT NULL, -- beginning of the hour
+    day         INTEGER NOT NULL, -- 1: of a day in UTC; 0: of an hour
+    hour_ms     INTEGER NOT NULL, -- beginning of the hour or day
     started     INTEGER NOT NULL, -- accepted
     finished    INTEGER NOT NULL,
     failed      INTEGER NOT NULL, -- without those that were cancelled
     cancelled   INTEGER NOT NULL,
     durations   BLOB,             -- as package histogram encodes them; NULL: none
-    PRIMARY KEY (account, environment, workflow, actor, hour_ms)
+    PRIMARY KEY (account, environment, workflow, actor, day, hour_ms)
 ) STRICT, WITHOUT ROWID;
 -- DeleteRollups.
 CREATE INDEX rollup_hour ON rollup (hour_ms);
+-- WorkflowCounts, which reads nothing but the index.
+CREATE INDEX rollup_time ON rollup (account, environment, actor, day, hour_ms, workflow, started, finished, failed, cancelled);
 
 -- The row is how far executions were counted in rollup.
 CREATE TABLE rollup_cursor (
