@@ -35,13 +35,14 @@ const (
 
 // OverviewReport answers an Overview.
 type OverviewReport struct {
-	From, To time.Time // those that were asked for, to the full step
-	Step     time.Duration
-	AsOf     time.Time // all that had happened by then is in the buckets
-	Buckets  []OverviewBucket
-	Total    OverviewBucket // of all buckets
-	Now      OverviewNow
-	Failures *FailureGroups // of what was created in the time
+	From, To  time.Time // those that were asked for, to the full step
+	Step      time.Duration
+	AsOf      time.Time // all that had happened by then is in the buckets
+	Buckets   []OverviewBucket
+	Total     OverviewBucket // of all buckets
+	Workflows OverviewWorkflows
+	Now       OverviewNow
+	Failures  *FailureGroups // of what was created in the time
 }
 
 // OverviewBucket is what was accepted and what has ended in a time.
@@ -89,7 +90,11 @@ func (s *Service) Overview(ctx context.Context, p *Principal, q Overview) (*Over
 		if err != nil {
 			return err
 		}
-		if err := s.readBuckets(r, p, report, scopes); err != nil {
+		whole, err := s.readBuckets(r, p, report, scopes)
+		if err != nil {
+			return err
+		}
+		if err := s.readWorkflows(r, p, report, scopes, whole); err != nil {
 			return err
 		}
 		if err := s.readNow(r, p, &report.Now, scopes); err != nil {
@@ -148,40 +153,53 @@ func badParameter(parameter, detail string) error {
 	}
 }
 
-// readBuckets adds up the rollups of the scopes. What an actor has started in a workflow that it sees as a whole is in
-// two of them, and is taken away once.
-func (s *Service) readBuckets(r *store.Reader, p *Principal, report *OverviewReport, scopes []executionScope) error {
+// readBuckets adds up the rollups of the scopes, and returns the sums of the workflows that are scopes of their own. What
+// an actor has started in a workflow that it sees as a whole is in two scopes, and is taken away once.
+func (s *Service) readBuckets(r *store.Reader, p *Principal, report *OverviewReport, scopes []executionScope) (whole map[int64]*store.Rollup, err error) {
 	cursor, behind, err := r.RollupState()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if report.AsOf = atMs(cursor.AsOfMs); !behind {
 		report.AsOf = s.now().UTC()
 	}
 	hours := int(report.To.Sub(report.From) / time.Hour)
 	if n := hours * len(scopes); n > max(maxRollupsRead, hours) {
-		return badParameter("from", fmt.Sprintf("is too early for %d workflows: choose one of them with workflow_id, or a shorter time.", len(scopes)))
+		return nil, badParameter("from", fmt.Sprintf("is too early for %d workflows: choose one of them with workflow_id, or a shorter time.", len(scopes)))
 	}
 	rollups := make([]store.Rollup, int(report.To.Sub(report.From)/report.Step))
 	var total store.Rollup
+	whole = map[int64]*store.Rollup{}
 	fromMs, stepMs := report.From.UnixMilli(), report.Step.Milliseconds()
+	read := func(of store.RollupKey, each func(bucket int64, c *store.Rollup)) error {
+		of.Account, of.Environment = p.AccountNo, p.Environment
+		return r.Rollups(of, fromMs, report.To.UnixMilli(), func(hourMs int64, c *store.Rollup) { each((hourMs-fromMs)/stepMs, c) })
+	}
 	own := int64(0)
 	for _, scope := range scopes {
-		read := func(of store.RollupKey, each func(to, c *store.Rollup)) error {
-			of.Account, of.Environment = p.AccountNo, p.Environment
-			return r.Rollups(of, fromMs, report.To.UnixMilli(), func(hourMs int64, c *store.Rollup) {
-				each(&rollups[(hourMs-fromMs)/stepMs], c)
-				each(&total, c)
-			})
-		}
-		if err := read(store.RollupKey{Workflow: scope.workflow, Actor: scope.startedBy}, (*store.Rollup).Merge); err != nil {
-			return err
+		err := read(store.RollupKey{Workflow: scope.workflow, Actor: scope.startedBy}, func(bucket int64, c *store.Rollup) {
+			rollups[bucket].Merge(c)
+			total.Merge(c)
+			if scope.workflow == 0 {
+				return
+			}
+			if whole[scope.workflow] == nil {
+				whole[scope.workflow] = new(store.Rollup)
+			}
+			whole[scope.workflow].Merge(c)
+		})
+		if err != nil {
+			return nil, err
 		}
 		if scope.workflow == 0 {
 			own = scope.startedBy
 		} else if own != 0 {
-			if err := read(store.RollupKey{Workflow: scope.workflow, Actor: own}, (*store.Rollup).Remove); err != nil {
-				return err
+			err := read(store.RollupKey{Workflow: scope.workflow, Actor: own}, func(bucket int64, c *store.Rollup) {
+				rollups[bucket].Remove(c)
+				total.Remove(c)
+			})
+			if err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -189,7 +207,7 @@ func (s *Service) readBuckets(r *store.Reader, p *Principal, report *OverviewRep
 	for i := range rollups {
 		report.Buckets = append(report.Buckets, overviewBucket(report.From.Add(time.Duration(i)*report.Step), &rollups[i]))
 	}
-	return nil
+	return whole, nil
 }
 
 func overviewBucket(from time.Time, c *store.Rollup) OverviewBucket {

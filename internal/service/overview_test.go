@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,10 +44,44 @@ func (fx *fixture) counts(p *Principal, workflow chargehand.WorkflowID) (c count
 	for _, one := range g.Data {
 		c.grouped += one.Count
 	}
+	fx.wantByWorkflow(o)
 	if !slices.EqualFunc(g.Data, o.Failures.Data, func(a, b FailureGroup) bool { return a == b }) {
 		fx.t.Errorf("the groups are %+v, and in the overview %+v", g.Data, o.Failures.Data)
 	}
 	return c
+}
+
+// end ends an execution that no engine drives.
+func (fx *fixture) end(e *Execution, phase chargehand.Phase) {
+	fx.t.Helper()
+	status, outcome := chargehand.Finished, &store.Outcome{}
+	if phase == chargehand.Faulted {
+		status, outcome.Fault = chargehand.Errored, []byte(`{"code":"error"}`)
+	}
+	if err := fx.engine.end(fx.t.Context(), e.ID, status, phase, outcome); err != nil {
+		fx.t.Fatal(err)
+	}
+}
+
+// wantByWorkflow compares the sums of the workflows of an overview that lists them all with its total.
+func (fx *fixture) wantByWorkflow(o *OverviewReport) {
+	fx.t.Helper()
+	var sum OverviewBucket
+	for _, w := range o.Workflows.ByP95 {
+		sum.Started, sum.Finished, sum.Failed, sum.Cancelled = sum.Started+w.Started, sum.Finished+w.Finished, sum.Failed+w.Failed, sum.Cancelled+w.Cancelled
+	}
+	total := o.Total
+	total.From, total.P50, total.P95, total.Timed = time.Time{}, 0, 0, false
+	if sum != total {
+		fx.t.Errorf("the workflows together have %+v, and the total %+v", sum, total)
+	}
+	failed := int64(0)
+	for _, w := range o.Workflows.ByFailures {
+		failed += w.Failed
+	}
+	if failed != total.Failed || o.Workflows.Count != len(o.Workflows.ByP95) || o.Workflows.AtLeast {
+		fx.t.Errorf("of %d failures, those of the workflows are %d: %+v", total.Failed, failed, o.Workflows)
+	}
 }
 
 // TestCountsAreThoseOfWhatIsSeen compares the counts for several principals with what they may read: a key of all,
@@ -60,11 +95,11 @@ func TestCountsAreThoseOfWhatIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		fx.create(a.ID, noInput)
+		fx.end(fx.create(a.ID, noInput), chargehand.Completed)
 	}
-	fx.create(b.ID, noInput)
-	fx.createAs(own, a.ID, noInput)
-	fx.createAs(own, b.ID, noInput)
+	fx.end(fx.create(b.ID, noInput), chargehand.Faulted)
+	fx.end(fx.createAs(own, a.ID, noInput), chargehand.Faulted)
+	fx.end(fx.createAs(own, b.ID, noInput), chargehand.Completed)
 	// Own in everything, and everything of b, in which one is its own.
 	mixed := *own
 	mixed.partial = &partial{whole: []chargehand.WorkflowID{b.ID}, limits: store.NoWorkflow()}
@@ -131,6 +166,61 @@ func TestOverviewBounds(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Fatal(name)
+		}
+	}
+}
+
+// TestOverviewOfManyWorkflows: of more workflows than are listed those with the most failures are shown, and of more than
+// are compared those that took the longest of the busiest.
+func TestOverviewOfManyWorkflows(t *testing.T) {
+	fx := newFixture(t)
+	var faults []store.RollupFault
+	names := map[string]int64{}
+	hourMs := fx.now().UnixMilli() / store.HourMs * store.HourMs
+	for i := range int64(maxWorkflowsTimed + 20) {
+		name := "flow" + strconv.FormatInt(i, 10)
+		w := fx.apply(inNamespace("many", name))
+		names["many/"+name] = i
+		all := store.Rollups{}
+		err := fx.Service.store.View(t.Context(), func(r *store.Reader) error {
+			row, err := r.WorkflowByID(fx.p.AccountNo, w.ID)
+			e := store.Execution{Account: fx.p.AccountNo, Environment: fx.p.Environment, Workflow: row.No, Phase: chargehand.Completed, Status: chargehand.Finished, StartedMs: hourMs}
+			for range 100 - i { // the first workflows are the busiest, and the quickest
+				e.FinishedMs = hourMs + 10 + 10*i
+				all.AddEnded(&e)
+			}
+			for range i / 2 { // the last ones fail the most
+				e.Phase, e.Status = chargehand.Faulted, chargehand.Errored
+				all.AddEnded(&e)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, c := range all {
+			faults = append(faults, store.RollupFault{Key: key, Want: *c})
+		}
+	}
+	if err := fx.Service.store.Update(t.Context(), func(tx *store.Tx) error { return tx.MendRollups(faults) }); err != nil {
+		t.Fatal(err)
+	}
+	o, err := fx.Overview(t.Context(), fx.p, Overview{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := o.Workflows
+	if w.Count != maxWorkflowsTimed+20 || w.Compared != maxWorkflowsTimed || w.AtLeast || len(w.ByFailures) != 10 || len(w.ByP95) != 10 {
+		t.Fatalf("%d of %d are compared, at least %v: %d and %d", w.Compared, w.Count, w.AtLeast, len(w.ByFailures), len(w.ByP95))
+	}
+	for i := range w.ByFailures {
+		failed, slow := w.ByFailures[i], w.ByP95[i]
+		last := names[failed.Name]
+		if last/2 != int64(maxWorkflowsTimed+19-i)/2 || failed.Failed != last/2 || failed.Finished != 100-last || !failed.Timed {
+			t.Errorf("place %d by failures has %+v", i, failed)
+		}
+		if !slow.Timed || i > 0 && slow.P95 > w.ByP95[i-1].P95 || slow.Finished+slow.Failed < 100-maxWorkflowsTimed/2 {
+			t.Errorf("place %d by duration has %+v", i, slow)
 		}
 	}
 }

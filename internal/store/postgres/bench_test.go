@@ -13,6 +13,7 @@ import (
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
+	"github.com/chargehand/chargehand/internal/store/storetest"
 )
 
 // trivial is the finished execution of a workflow with one set task: 64 bytes of input.
@@ -132,4 +133,8 @@ func BenchmarkRead(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkByWorkflow(b *testing.B) {
+	storetest.BenchmarkByWorkflow(b, open(b, postgres.Options{URL: peer.StartPostgres(b).NewDatabase(b)}))
 }
