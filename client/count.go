@@ -37,14 +37,15 @@ type FailureGroups struct {
 
 // Overview is what was done in a time, and what is being done.
 type Overview struct {
-	From        time.Time        `json:"from"`
-	To          time.Time        `json:"to"`
-	StepSeconds int64            `json:"step_seconds"`
-	AsOf        *time.Time       `json:"as_of,omitempty"`
-	Buckets     []OverviewBucket `json:"buckets"`
-	Total       OverviewTotal    `json:"total"`
-	Now         OverviewNow      `json:"now"`
-	Failures    FailureGroups    `json:"failures"`
+	From        time.Time         `json:"from"`
+	To          time.Time         `json:"to"`
+	StepSeconds int64             `json:"step_seconds"`
+	AsOf        *time.Time        `json:"as_of,omitempty"`
+	Buckets     []OverviewBucket  `json:"buckets"`
+	Total       OverviewTotal     `json:"total"`
+	Workflows   OverviewWorkflows `json:"workflows"`
+	Now         OverviewNow       `json:"now"`
+	Failures    FailureGroups     `json:"failures"`
 }
 
 // OverviewTotal counts what was accepted and what has ended in a time.
@@ -60,6 +61,23 @@ type OverviewTotal struct {
 // OverviewBucket is an OverviewTotal of a part of the time.
 type OverviewBucket struct {
 	At time.Time `json:"at"`
+	OverviewTotal
+}
+
+// OverviewWorkflows are the workflows whose executions an overview counts, ten in each order.
+type OverviewWorkflows struct {
+	ByFailures    []OverviewWorkflow `json:"by_failures"` // the one with the most first
+	ByP95         []OverviewWorkflow `json:"by_p95"`      // the longest first
+	Count         int                `json:"count"`       // of all workflows of which something was counted
+	Compared      int                `json:"compared"`    // of how many of them ByP95 was chosen
+	AtLeast       bool               `json:"at_least"`
+	ExaminedUntil *time.Time         `json:"examined_until,omitempty"` // what came before is not in it
+}
+
+// OverviewWorkflow is an OverviewTotal of a workflow.
+type OverviewWorkflow struct {
+	WorkflowID string `json:"workflow_id"`
+	Workflow   string `json:"workflow"` // namespace/name
 	OverviewTotal
 }
 

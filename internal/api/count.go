@@ -36,14 +36,15 @@ type (
 		ExaminedUntil moment         `json:"examined_until,omitempty" doc:"Failures of executions that were created before this time were not looked at; left out: all were."`
 	}
 	overview struct {
-		From     moment           `json:"from" doc:"Beginning of the first bucket."`
-		To       moment           `json:"to" doc:"End of the last bucket."`
-		Step     int64            `json:"step_seconds" minimum:"3600" doc:"Length of a bucket."`
-		AsOf     moment           `json:"as_of,omitempty" doc:"All that had happened by then is counted in the buckets; left out: nothing was counted yet."`
-		Buckets  []overviewBucket `json:"buckets" nullable:"false" doc:"One for each step, in the order of time."`
-		Total    OverviewTotal    `json:"total" doc:"All buckets together."`
-		Now      overviewNow      `json:"now" doc:"Executions that have not ended."`
-		Failures failureGroups    `json:"failures" doc:"The ten largest groups of failures of executions that were created between from and to."`
+		From      moment            `json:"from" doc:"Beginning of the first bucket."`
+		To        moment            `json:"to" doc:"End of the last bucket."`
+		Step      int64             `json:"step_seconds" minimum:"3600" doc:"Length of a bucket."`
+		AsOf      moment            `json:"as_of,omitempty" doc:"All that had happened by then is counted in the buckets; left out: nothing was counted yet."`
+		Buckets   []overviewBucket  `json:"buckets" nullable:"false" doc:"One for each step, in the order of time."`
+		Total     OverviewTotal     `json:"total" doc:"All buckets together."`
+		Workflows overviewWorkflows `json:"workflows" doc:"The same by workflow."`
+		Now       overviewNow       `json:"now" doc:"Executions that have not ended."`
+		Failures  failureGroups     `json:"failures" doc:"The ten largest groups of failures of executions that were created between from and to."`
 	}
 	// OverviewTotal is exported because the document leaves out the fields of embedded types that are not.
 	OverviewTotal struct {
@@ -56,6 +57,19 @@ type (
 	}
 	overviewBucket struct {
 		At moment `json:"at" doc:"Beginning of the bucket."`
+		OverviewTotal
+	}
+	overviewWorkflows struct {
+		ByFailures    []overviewWorkflow `json:"by_failures" nullable:"false" doc:"The ten workflows with the most failures, the one with the most first. Those without failures are left out."`
+		ByP95         []overviewWorkflow `json:"by_p95" nullable:"false" doc:"The ten workflows with the highest duration_p95_ms, the highest first, of those that are compared."`
+		Count         int                `json:"count" minimum:"0" doc:"How many workflows something was counted of."`
+		Compared      int                `json:"compared" minimum:"0" doc:"Of how many of them by_p95 was chosen: the 50 of which most executions finished or failed."`
+		AtLeast       bool               `json:"at_least" doc:"Too much was counted by workflow to add it all up: what came first is not in it."`
+		ExaminedUntil moment             `json:"examined_until,omitempty" doc:"What was counted before this time is not in it, or not all of it; left out: all is."`
+	}
+	overviewWorkflow struct {
+		Workflow chargehand.WorkflowID `json:"workflow_id" format:"uuid"`
+		Name     string                `json:"workflow" doc:"Namespace and name."`
 		OverviewTotal
 	}
 	overviewNow struct {
@@ -144,7 +158,7 @@ func countEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/overview", id: "getOverview", tag: "Executions",
-			summary: "Tell what was done, and what is being done", about: "Executions by the hour or day, counted beside their path, some seconds later: as_of says until when. They stay counted when they are deleted.",
+			summary: "Tell what was done, and what is being done", about: "Executions by the hour or day, counted beside their path, some seconds later: as_of says until when. They stay counted when they are deleted. The same is told of the workflows that failed most, and of those that took longest.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: overviewParameters,
 			answers:  []answer{{status: 200, about: "The overview", view: overview{}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound},
@@ -192,6 +206,10 @@ func (c *call) getOverview() error {
 	v := overview{
 		From: at(o.From), To: at(o.To), Step: int64(o.Step / time.Second), AsOf: at(o.AsOf),
 		Buckets: make([]overviewBucket, len(o.Buckets)), Total: viewOverviewBucket(o.Total),
+		Workflows: overviewWorkflows{
+			ByFailures: viewOverviewWorkflows(o.Workflows.ByFailures), ByP95: viewOverviewWorkflows(o.Workflows.ByP95), Count: o.Workflows.Count,
+			Compared: o.Workflows.Compared, AtLeast: o.Workflows.AtLeast, ExaminedUntil: at(o.Workflows.ExaminedUntil),
+		},
 		Now:      overviewNow{Queued: o.Now.Queued, Running: o.Now.Running, Waiting: o.Now.Waiting, Human: o.Now.Human, Delayed: o.Now.Delayed, AtLeast: o.Now.AtLeast},
 		Failures: viewFailures(o.Failures),
 	}
@@ -202,6 +220,14 @@ func (c *call) getOverview() error {
 		v.Now.Oldest = &oldestExecution{e.ID, e.Workflow, e.Status.String(), e.Phase.String(), at(e.CreatedAt)}
 	}
 	return c.view(http.StatusOK, v)
+}
+
+func viewOverviewWorkflows(list []service.OverviewWorkflow) []overviewWorkflow {
+	v := make([]overviewWorkflow, len(list))
+	for i, w := range list {
+		v[i] = overviewWorkflow{w.ID, w.Name, viewOverviewBucket(w.OverviewBucket)}
+	}
+	return v
 }
 
 func viewOverviewBucket(b service.OverviewBucket) OverviewTotal {

@@ -272,6 +272,8 @@ var schemaAbout = map[string]string{
 	"Overview":            "What was done in a time, and what is being done.",
 	"OverviewBucket":      "What was accepted and what has ended in a part of the time.",
 	"OverviewTotal":       "What was accepted and what has ended in the time.",
+	"OverviewWorkflows":   "The workflows that failed most, and those that took longest.",
+	"OverviewWorkflow":    "What was accepted and what has ended of a workflow in the time.",
 	"OverviewNow":         "Executions that have not ended, by what they do.",
 	"OldestExecution":     "The oldest execution that has not ended.",
 	"AuditPage":           "A page of the audit log, newest first.",

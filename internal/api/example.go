@@ -87,9 +87,11 @@ func exampleGraph() *graph.Graph {
 
 func exampleOverview(failures failureGroups) overview {
 	bucket := OverviewTotal{Started: 1840, Finished: 1610, Failed: 214, Cancelled: 3, P50: pointTo(int64(420)), P95: pointTo(int64(3700))}
+	workflows := []overviewWorkflow{{exampleID[chargehand.WorkflowID](exampleWorkflowID), "shop/order", bucket}}
 	return overview{
 		From: exampleTime("2026-01-31T10:00:00Z"), To: exampleTime("2026-01-31T11:00:00Z"), Step: 3600, AsOf: exampleTime("2026-01-31T10:30:00Z"),
 		Buckets: []overviewBucket{{exampleTime("2026-01-31T10:00:00Z"), bucket}}, Total: bucket,
+		Workflows: overviewWorkflows{ByFailures: workflows, ByP95: workflows, Count: 1, Compared: 1},
 		Now: overviewNow{Queued: 2, Running: 8, Waiting: 3, Human: 1, Delayed: 1, Oldest: &oldestExecution{
 			ID: exampleID[chargehand.ExecutionID](exampleExecutionID), Workflow: exampleID[chargehand.WorkflowID](exampleWorkflowID),
 			Status: "processing", Phase: "waiting", CreatedAt: exampleTime("2026-01-31T10:00:00Z"),

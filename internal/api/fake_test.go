@@ -370,7 +370,12 @@ func (f *fake) Overview(_ context.Context, _ *service.Principal, q service.Overv
 	b := service.OverviewBucket{From: countedAt, Started: 4, Finished: 2, Failed: 1, Cancelled: 1, P50: time.Second, P95: time.Minute, Timed: true}
 	return or(f, &service.OverviewReport{
 		From: countedAt, To: countedAt.Add(2 * time.Hour), Step: time.Hour, AsOf: countedAt, Total: b,
-		Buckets:  []service.OverviewBucket{b, {From: countedAt.Add(time.Hour)}},
+		Buckets: []service.OverviewBucket{b, {From: countedAt.Add(time.Hour)}},
+		Workflows: service.OverviewWorkflows{
+			ByFailures: []service.OverviewWorkflow{{ID: e.Workflow, Name: "shop/order", OverviewBucket: b}},
+			ByP95:      []service.OverviewWorkflow{{ID: e.Workflow, Name: "shop/order", OverviewBucket: b}},
+			Count:      60, Compared: 50, AtLeast: true, ExaminedUntil: countedAt,
+		},
 		Now:      service.OverviewNow{Queued: 1, Oldest: &service.OldestExecution{ID: e.ID, Workflow: e.Workflow, Status: e.Status, Phase: e.Phase, CreatedAt: countedAt}},
 		Failures: fixtureFailures(),
 	})

@@ -162,14 +162,18 @@ func newOverview(con console) *cobra.Command {
 		}
 		return c.showOverview(ctx, api, o)
 	})
-	cmd.Long = `Show how many executions were accepted and have ended by the hour or day, how long they took, what is being done, and what
-has failed most often. Executions stay counted when they are deleted. Counts are some seconds behind.`
+	cmd.Long = `Show how many executions were accepted and have ended by the hour or day, how long they took, which workflows failed most
+and took longest, what is being done, and what has failed most often. Executions stay counted when they are deleted.
+Counts are some seconds behind.`
 	fl := cmd.Flags()
 	timeVar(fl, &f.From, "from", "beginning: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago (default: a day before --to)")
 	timeVar(fl, &f.To, "to", "end (default: now)")
 	fl.StringVar(&f.Step, "step", "", "length of a row in hours or days, such as 1h, 6h, 1d (default: an hour, or a day for more than a week)")
 	return cmd
 }
+
+// overviewColumns follow the first column of the tables of an overview.
+const overviewColumns = " STARTED> FINISHED> ERROR> CANCELLED> P50> P95>"
 
 func (c *connection) showOverview(ctx context.Context, api *client.Client, o *client.Overview) error {
 	now := o.Now
@@ -194,17 +198,48 @@ func (c *connection) showOverview(ctx context.Context, api *client.Client, o *cl
 		rows = append(rows, row(b.At.UTC().Format(form), b.OverviewTotal))
 	}
 	rows = append(rows, row("total", o.Total))
-	if err := c.table(columns("FROM STARTED> FINISHED> ERROR> CANCELLED> P50> P95>"), rows, true); err != nil {
+	if err := c.table(columns("FROM"+overviewColumns), rows, true); err != nil {
 		return err
 	}
 	if o.AsOf == nil {
 		fmt.Fprintln(c.err, "nothing was counted yet; counts are some seconds behind")
+	}
+	if w := o.Workflows; w.Count > 1 || w.AtLeast {
+		for _, list := range []struct {
+			name string
+			data []client.OverviewWorkflow
+		}{{"FAILING~", w.ByFailures}, {"SLOWEST~", w.ByP95}} {
+			if len(list.data) == 0 {
+				continue
+			}
+			rows = nil
+			for _, one := range list.data {
+				rows = append(rows, row(one.Workflow, one.OverviewTotal))
+			}
+			fmt.Fprintln(c.out, strings.Repeat("-", 8))
+			if err := c.table(columns(list.name+overviewColumns), rows, true); err != nil {
+				return err
+			}
+		}
+		c.tellWorkflows(w)
 	}
 	if len(o.Failures.Data) == 0 {
 		return nil
 	}
 	fmt.Fprintln(c.out, strings.Repeat("-", 8))
 	return c.failuresTable(ctx, api, o.Failures.Data)
+}
+
+// tellWorkflows says what the tables of workflows are not of.
+func (c *connection) tellWorkflows(w client.OverviewWorkflows) {
+	if w.Compared < w.Count {
+		fmt.Fprintf(c.err, "durations are those of the %d workflows, of %d, of which most executions finished or failed\n", w.Compared, w.Count)
+	}
+	if w.ExaminedUntil != nil {
+		fmt.Fprintf(c.err, "what happened before %s is not counted by workflow\n", w.ExaminedUntil.UTC().Format(time.RFC3339))
+	} else if w.AtLeast {
+		fmt.Fprintln(c.err, "what happened first is not counted by workflow")
+	}
 }
 
 func millisText(ms *int64) string {

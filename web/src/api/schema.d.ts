@@ -2877,6 +2877,7 @@ export type components = {
             as_of?: string;
             buckets: components["schemas"]["OverviewBucket"][];
             total: components["schemas"]["OverviewTotal"];
+            workflows: components["schemas"]["OverviewWorkflows"];
             now: components["schemas"]["OverviewNow"];
             failures: components["schemas"]["FailureGroups"];
         };
@@ -2923,6 +2924,34 @@ export type components = {
             duration_p50_ms?: number;
             /** Format: int64 */
             duration_p95_ms?: number;
+        };
+        OverviewWorkflow: {
+            /** Format: uuid */
+            workflow_id: string;
+            workflow: string;
+            /** Format: int64 */
+            started: number;
+            /** Format: int64 */
+            finished: number;
+            /** Format: int64 */
+            error: number;
+            /** Format: int64 */
+            cancelled: number;
+            /** Format: int64 */
+            duration_p50_ms?: number;
+            /** Format: int64 */
+            duration_p95_ms?: number;
+        };
+        OverviewWorkflows: {
+            by_failures: components["schemas"]["OverviewWorkflow"][];
+            by_p95: components["schemas"]["OverviewWorkflow"][];
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            compared: number;
+            at_least: boolean;
+            /** Format: date-time */
+            examined_until?: string;
         };
         OwnSession: {
             /** Format: uuid */
