@@ -158,7 +158,7 @@ func countEndpoints() []endpoint {
 		},
 		{
 			method: get, path: "/overview", id: "getOverview", tag: "Executions",
-			summary: "Tell what was done, and what is being done", about: "Executions by the hour or day, counted beside their path, some seconds later: as_of says until when. They stay counted when they are deleted. The same is told of the workflows that failed most, and of those that took longest.",
+			summary: "Tell what was done, and what is being done", about: "Executions by the hour or day, counted beside their path, some seconds later: as_of says until when. They stay counted when they are deleted. It also names the workflows that failed most, and those that took longest.",
 			scopes: service.ScopeExecutionsRead, instead: service.ScopeExecutionsReadOwn, parameters: overviewParameters,
 			answers:  []answer{{status: 200, about: "The overview", view: overview{}}},
 			problems: []chargehand.Code{chargehand.CodeWorkflowNotFound},

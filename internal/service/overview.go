@@ -153,8 +153,8 @@ func badParameter(parameter, detail string) error {
 	}
 }
 
-// readBuckets adds up the rollups of the scopes, and returns the sums of the workflows that are scopes of their own. What
-// an actor has started in a workflow that it sees as a whole is in two scopes, and is taken away once.
+// readBuckets adds up the rollups of the scopes, and returns the sums of the workflows that are scopes of their own.
+// What an actor has started in a workflow that it sees as a whole is in two scopes, and is taken away once.
 func (s *Service) readBuckets(r *store.Reader, p *Principal, report *OverviewReport, scopes []executionScope) (whole map[int64]*store.Rollup, err error) {
 	cursor, behind, err := r.RollupState()
 	if err != nil {

@@ -170,8 +170,8 @@ func TestOverviewBounds(t *testing.T) {
 	}
 }
 
-// TestOverviewOfManyWorkflows: of more workflows than are listed those with the most failures are shown, and of more than
-// are compared those that took the longest of the busiest.
+// TestOverviewOfManyWorkflows: of more workflows than are listed those with the most failures are shown, and of more
+// than are compared those that took the longest of the busiest.
 func TestOverviewOfManyWorkflows(t *testing.T) {
 	fx := newFixture(t)
 	var faults []store.RollupFault

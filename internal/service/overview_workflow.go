@@ -12,8 +12,8 @@ import (
 const (
 	// overviewWorkflows is how many workflows an overview lists in each order.
 	overviewWorkflows = 10
-	// maxWorkflowsTimed is of how many workflows the durations are compared. Of each of them, the histograms of the days are
-	// read, and of the hours before and behind them.
+	// maxWorkflowsTimed is of how many workflows the durations are compared. Of each of them, the histograms of the days
+	// are read, and of the hours before and behind them.
 	maxWorkflowsTimed = 50
 	// maxWorkflowRollups bounds the rollups that are added up by workflow: those of 500 workflows that had executions in
 	// every hour of a week, or on 50 days. On SQLite, so many take some 30 ms.
@@ -51,8 +51,8 @@ func (w workflowSum) p95() int64 {
 	return ms
 }
 
-// readWorkflows adds up what was done by workflow. whole are the workflows that are scopes of their own: they were added up
-// for the buckets.
+// readWorkflows adds up what was done by workflow. whole are the workflows that are scopes of their own: they were
+// added up for the buckets.
 func (s *Service) readWorkflows(r *store.Reader, p *Principal, report *OverviewReport, scopes []executionScope, whole map[int64]*store.Rollup) error {
 	fromMs, beforeMs := report.From.UnixMilli(), report.To.UnixMilli()
 	of := store.RollupKey{Account: p.AccountNo, Environment: p.Environment}

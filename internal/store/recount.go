@@ -123,8 +123,8 @@ func (c *Rollup) raise(o *Rollup) {
 	}
 }
 
-// ShortTotals returns the rollups of all workflows that have less than those of the workflows together, of hours and days
-// from a time on and before another one. It counts no durations.
+// ShortTotals returns the rollups of all workflows that have less than those of the workflows together, of hours and
+// days from a time on and before another one. It counts no durations.
 func (r *Reader) ShortTotals(fromMs, beforeMs int64) (faults []RollupFault, err error) {
 	err = r.c.Query(`SELECT account, environment, actor, day, hour_ms,
  CAST(SUM(CASE workflow WHEN 0 THEN started ELSE 0 END) AS BIGINT), CAST(SUM(CASE workflow WHEN 0 THEN 0 ELSE started END) AS BIGINT),

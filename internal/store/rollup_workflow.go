@@ -17,9 +17,9 @@ func rollupSpans(fromMs, beforeMs int64) []rollupSpan {
 	return []rollupSpan{{false, end, beforeMs}, {true, first, end}, {false, fromMs, first}}
 }
 
-// WorkflowCounts adds up the rollups of each workflow, without durations: those of an account, environment and actor (0:
-// all) of a time from fromMs on and before beforeMs, both the beginning of an hour. It reads up to limit rollups, the
-// last ones. completeMs is from when on all is counted: fromMs, unless there are more.
+// WorkflowCounts adds up the rollups of each workflow, without durations: those of an account, environment and actor
+// (0: all) of a time from fromMs on and before beforeMs, both the beginning of an hour. It reads up to limit rollups,
+// the last ones. completeMs is from when on all is counted: fromMs, unless there are more.
 func (r *Reader) WorkflowCounts(of RollupKey, fromMs, beforeMs int64, limit int) (counts map[int64]*Rollup, completeMs int64, err error) {
 	counts, completeMs = map[int64]*Rollup{}, beforeMs
 	for _, span := range rollupSpans(fromMs, beforeMs) {
@@ -30,10 +30,11 @@ func (r *Reader) WorkflowCounts(of RollupKey, fromMs, beforeMs int64, limit int)
 			return counts, completeMs, nil
 		}
 		read, firstMs := 0, span.beforeMs
+		// Days are compared together with hours, so that no planner takes the index of the hours of all accounts.
 		err := r.c.Query(`SELECT workflow, CAST(SUM(started) AS BIGINT), CAST(SUM(finished) AS BIGINT), CAST(SUM(failed) AS BIGINT), CAST(SUM(cancelled) AS BIGINT),
  COUNT(*), MIN(hour_ms) FROM (SELECT workflow, started, finished, failed, cancelled, hour_ms FROM rollup
- WHERE account = ?1 AND environment = ?2 AND actor = ?3 AND day = ?4 AND hour_ms >= ?5 AND hour_ms < ?6 AND workflow <> 0
- ORDER BY hour_ms DESC, workflow DESC LIMIT ?7) counted GROUP BY workflow`, func(row Row) error {
+ WHERE account = ?1 AND environment = ?2 AND actor = ?3 AND (day, hour_ms) >= (?4, ?5) AND (day, hour_ms) < (?4, ?6) AND workflow <> 0
+ ORDER BY day DESC, hour_ms DESC, workflow DESC LIMIT ?7) counted GROUP BY workflow`, func(row Row) error {
 			c := counts[row.Int(0)]
 			if c == nil {
 				c = new(Rollup)
@@ -58,8 +59,8 @@ func (r *Reader) WorkflowCounts(of RollupKey, fromMs, beforeMs int64, limit int)
 	return counts, completeMs, nil
 }
 
-// WorkflowDurations adds the durations of workflows to their counts. Account, environment, actor and the time are as for
-// WorkflowCounts.
+// WorkflowDurations adds the durations of workflows to their counts. Account, environment, actor and the time are as
+// for WorkflowCounts.
 func (r *Reader) WorkflowDurations(of RollupKey, fromMs, beforeMs int64, counts map[int64]*Rollup) error {
 	workflows := make([]int64, 0, len(counts))
 	for no := range counts {

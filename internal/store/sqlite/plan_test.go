@@ -313,7 +313,7 @@ func TestPlansOfHotQueries(t *testing.T) {
 		"counts by workflow": {func(r *store.Reader) error {
 			_, _, err := r.WorkflowCounts(store.RollupKey{Account: 1, Environment: 1}, 0, 5*store.DayMs, 10)
 			return err
-		}, []string{"SEARCH rollup USING COVERING INDEX rollup_time (account=? AND environment=? AND actor=? AND day=? AND hour_ms>? AND hour_ms<?)"}},
+		}, []string{"SEARCH rollup USING COVERING INDEX rollup_time (account=? AND environment=? AND actor=? AND (day,hour_ms)>(?,?) AND (day,hour_ms)<(?,?))"}},
 		"durations by workflow": {func(r *store.Reader) error {
 			return r.WorkflowDurations(store.RollupKey{Account: 1, Environment: 1}, 0, 5*store.DayMs, map[int64]*store.Rollup{1: {}, 2: {}})
 		}, []string{"SEARCH rollup USING PRIMARY KEY (account=? AND environment=? AND workflow=? AND actor=? AND day=? AND hour_ms>? AND hour_ms<?)"}},
