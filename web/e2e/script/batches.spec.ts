@@ -37,7 +37,7 @@ test("a person finds a batch, sees what failed, and goes to an item", async ({
   await hand.follow(workflow.name);
   await expect(page).toHaveURL(`/batches/${batch.id}`);
   await expect(page.getByText("7 of 7 items")).toBeVisible();
-  await expect(page.getByText("customer=ACME")).toBeVisible();
+  await expect(page.getByRole("link", { name: "customer=ACME" })).toBeVisible();
   await expect(page.getByRole("region", { name: "Failures" })).toContainText("Refused by Anna.");
   const items = page.getByRole("table", { name: "Items of the batch" }).locator(".grid-pane [role=row]");
   await expect(items).toHaveCount(7);

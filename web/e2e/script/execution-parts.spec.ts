@@ -50,6 +50,12 @@ test("a failed task shows its log, and a retry from it calls nothing before it a
   await expect(inspector.getByRole("heading", { name: "print" })).toBeVisible();
   await expect(inspector.getByRole("log")).toContainText("the printer has no paper");
 
+  // From each of its parts, its error leads to the task.
+  await hand.follow("About");
+  await expect(inspector).toHaveCount(0);
+  await hand.follow("/do/3/print");
+  await expect(inspector.getByRole("heading", { name: "print" })).toBeVisible();
+
   // What its tasks have made is there, though it has no results.
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await hand.follow("Files");

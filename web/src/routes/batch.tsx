@@ -15,6 +15,7 @@ import { readFields, writeFields } from "../parts/batch/fields.ts";
 import { Grid } from "../parts/batch/Grid.tsx";
 import { RetryGroup } from "../parts/executions/SelectionBar.tsx";
 import { shortId } from "../parts/Copy.tsx";
+import { Labels } from "../parts/Labels.tsx";
 import { WorkflowLink } from "../parts/WorkflowLink.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -158,7 +159,7 @@ function useFollowing(id: string, running: boolean, tell: (told: boolean) => voi
 function Head({ batch }: { batch: Batch }) {
   const texts = batchesTexts();
   const name = useWorkflowNames([batch.workflow_id]).get(batch.workflow_id);
-  const labels = Object.entries(batch.labels ?? {});
+  const labelled = Object.keys(batch.labels ?? {}).length > 0;
   return (
     <section>
       <p className="row">
@@ -194,10 +195,12 @@ function Head({ batch }: { batch: Batch }) {
           {texts.atOnce(batch.effective_concurrency)}
           {batch.effective_concurrency !== batch.concurrency && ` (${texts.asked(batch.concurrency)})`}
         </dd>
-        {labels.length > 0 && (
+        {labelled && (
           <>
             <dt>{texts.labels}</dt>
-            <dd>{labels.map(([key, value]) => `${key}=${value}`).join(", ")}</dd>
+            <dd className="row">
+              <Labels labels={batch.labels} />
+            </dd>
           </>
         )}
       </dl>

@@ -17,6 +17,7 @@ import { About, InputOutput, Related } from "../parts/execution/Tabs.tsx";
 import { Neighbours } from "../parts/execution/Neighbours.tsx";
 import { filterOf } from "../parts/filter.ts";
 import { Timeline } from "../parts/execution/Timeline.tsx";
+import { Labels } from "../parts/Labels.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { stateOf } from "../parts/state.ts";
@@ -89,6 +90,7 @@ function Head({ execution }: { execution: Row }) {
         <span className="meta">
           {t().cause}: {t().causes[execution.cause.kind]}
         </span>
+        <Labels labels={execution.labels} />
         <Related execution={execution} />
       </div>
       {error && (
@@ -97,8 +99,12 @@ function Head({ execution }: { execution: Row }) {
             <strong>{error.title ?? error.code}</strong>
             {error.detail !== undefined && <p>{error.detail}</p>}
             <p className="meta">
-              {error.instance !== undefined && <code>{error.instance}</code>} {executionTexts().origins[error.origin]}{" "}
-              <Alike execution={execution} />
+              {error.instance !== undefined && (
+                <Link to="/executions/$id" params={{ id: execution.id }} search={{ task: error.instance }}>
+                  <code>{error.instance}</code>
+                </Link>
+              )}{" "}
+              {executionTexts().origins[error.origin]} <Alike execution={execution} />
             </p>
           </div>
         </div>

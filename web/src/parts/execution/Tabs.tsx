@@ -7,6 +7,7 @@ import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { Copy, shortId } from "../Copy.tsx";
 import { JsonTree } from "../JsonTree.tsx";
+import { Labels } from "../Labels.tsx";
 import { isFinal, stateOf } from "../state.ts";
 import { Snippet } from "../Snippet.tsx";
 import { When } from "../Time.tsx";
@@ -35,7 +36,7 @@ export function InputOutput({ execution }: { execution: Execution }) {
 
 export function About({ execution }: { execution: Execution }) {
   const texts = executionTexts();
-  const labels = Object.entries(execution.labels ?? {});
+  const labelled = Object.keys(execution.labels ?? {}).length > 0;
   return (
     <dl className="facts">
       <dt>{t().list.id}</dt>
@@ -70,10 +71,12 @@ export function About({ execution }: { execution: Execution }) {
           </dd>
         </>
       )}
-      {labels.length > 0 && (
+      {labelled && (
         <>
           <dt>{texts.labels}</dt>
-          <dd>{labels.map(([key, value]) => `${key}=${value}`).join(" ")}</dd>
+          <dd className="row">
+            <Labels labels={execution.labels} />
+          </dd>
         </>
       )}
       {execution.retained_until !== undefined && (
