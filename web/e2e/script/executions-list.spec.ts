@@ -305,4 +305,12 @@ test("columns and views are kept, and the filter is suggested", async ({
   await hand.press("Views");
   await hand.follow("Ada's");
   await expect(page).toHaveURL(/label:customer/);
+
+  // A label of an execution leads to all that have it.
+  await list(page).locator("[data-row]").first().press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Execution");
+  await inspect("execution-labelled");
+  await hand.follow("customer=ada-lovelace");
+  await expect(filter).toHaveValue("label:customer=ada-lovelace");
+  await expect(rows(page)).toHaveCount(1);
 });
