@@ -101,7 +101,7 @@ func (c *call) getArchive() error {
 	// Until the first piece is full, an error is answered as a problem.
 	out := bufio.NewWriterSize(&archiveOutput{contentWriter{call: c, control: http.NewResponseController(c.w)}}, streamBytes)
 	w := &archiveWriter{ctx: ctx, archive: a, zip: zip.NewWriter(out)}
-	w.zip.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestSpeed) })
+	w.zip.RegisterCompressor(zip.Deflate, w.deflate)
 	if err := w.write(); err != nil {
 		return heldError(ctx, err)
 	}
@@ -141,6 +141,18 @@ type archiveWriter struct {
 	archive *service.Archive
 	zip     *zip.Writer
 	index   archiveIndex
+	packer  *flate.Writer // of the last entry
+}
+
+// deflate makes the compressor of an entry. It is that of the entry before, which has ended: a new one takes much
+// memory.
+func (w *archiveWriter) deflate(to io.Writer) (_ io.WriteCloser, err error) {
+	if w.packer == nil {
+		w.packer, err = flate.NewWriter(to, flate.BestSpeed)
+	} else {
+		w.packer.Reset(to)
+	}
+	return w.packer, err
 }
 
 func (w *archiveWriter) write() error {

@@ -228,6 +228,25 @@ func TestArchiveIsStreamed(t *testing.T) {
 	}
 }
 
+// TestArchiveOfManyFiles: each file costs a little memory for the list at the end, and nothing to be packed.
+func TestArchiveOfManyFiles(t *testing.T) {
+	const files = 2000
+	a := fixtureArchive()
+	a.Files = slices.Repeat(a.Files[:1], files)
+	s := newServer(t, &fake{archive: func() (*service.Archive, error) { return a, nil }})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := request{path: pathE + "/archive"}.to(s)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > files*64<<10 {
+		t.Errorf("%d bytes were allocated for %d files", grown, files)
+	}
+	names, contents := unzipped(t, got.body)
+	if len(names) != files+5 || contents["files/2000-a.txt"] != "0123456789" {
+		t.Errorf("there are %d entries", len(names))
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
