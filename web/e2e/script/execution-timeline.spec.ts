@@ -1,6 +1,6 @@
 import type { Locator, Page } from "@playwright/test";
 import { expect, test } from "../harness.ts";
-import { apply, run } from "../workflows.ts";
+import { apply, refuse, run } from "../workflows.ts";
 
 /** Four tasks one after the other that take a quarter of the time each. */
 const quarters = ["one", "two", "three", "four"].map((name) => ({ [name]: { wait: { milliseconds: 300 } } }));
@@ -230,4 +230,39 @@ test("a comparison with what is not there says so, and the timeline stays", asyn
   await page.getByLabel("Compare with the previous execution").uncheck();
   await expect(page.getByRole("alert")).toHaveCount(0);
   expect(watch.take().filter((line) => !line.startsWith("404 for "))).toEqual([]);
+});
+
+test("attempts, the delays between them and waiting look different", async ({
+  page,
+  admin,
+  member,
+  signIn,
+  inspect,
+}) => {
+  const retry = { delay: { milliseconds: 150 }, limit: { attempt: { count: 2 } } };
+  const caught = { errors: { with: { status: 422 } }, retry, do: [{ tell: { set: { handled: true } } }] };
+  const workflow = await apply(admin, [
+    { pause: { wait: { milliseconds: 100 } } },
+    { guard: { try: [{ check: refuse() }], catch: caught } },
+  ]);
+  const id = await run(admin, workflow);
+  await signIn(member);
+  await page.goto(`/executions/${id}`);
+  await expect(row(page, "guard").locator(".delay")).toHaveCount(2);
+  await expect(row(page, "check").locator(".bar")).toHaveCount(3);
+  await expect(row(page, "check").getByTitle(/^\d+ ms of delay before attempt [23]$/)).toHaveCount(2);
+  await expect(row(page, "check").getByTitle(/^attempt 3: error, /)).toHaveCount(1);
+  await expect(row(page, "tell").locator(".delay")).toHaveCount(0);
+  await expect(row(page, "pause").locator("[data-waited]")).toHaveCount(1);
+  await row(page, "guard").click();
+  const inspector = page.getByRole("region", { name: "Run of the task" });
+  await expect(inspector.getByRole("heading", { name: "Attempts" })).toBeVisible();
+  await expect(inspector.locator(".attempts").getByRole("listitem")).toHaveText([
+    /^attempt 1 \d+ ms$/,
+    /^delay \d+ ms$/,
+    /^attempt 2 \d+ ms$/,
+    /^delay \d+ ms$/,
+    /^attempt 3 \d+ ms$/,
+  ]);
+  await inspect("execution-attempts");
 });

@@ -18,6 +18,7 @@ import { isFinal, stateOf } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
 import { Took, When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
+import type { Part as TriedPart } from "./attempts.ts";
 import { RunFiles } from "./Files.tsx";
 import { LogView } from "./LogView.tsx";
 import { countRuns, stateOfRun, topTask, type TaskRow } from "./model.ts";
@@ -34,6 +35,7 @@ export function Inspector({
   execution,
   task,
   runs,
+  attempts,
   seq,
   choose,
   close,
@@ -42,6 +44,8 @@ export function Inspector({
   task: TaskRow;
   /** Runs of it that the timeline draws. */
   runs: readonly Entry[];
+  /** Parts of runs, by their seq. */
+  attempts?: ReadonlyMap<number, readonly TriedPart[]>;
   seq: number | undefined;
   choose: (seq: number) => void;
   close: () => void;
@@ -87,7 +91,11 @@ export function Inspector({
       )}
       <FromHere execution={execution} task={task} />
       <Definition execution={execution} task={task} />
-      {shown === undefined ? <Waiting /> : <Run key={shown} execution={execution} seq={shown} />}
+      {shown === undefined ? (
+        <Waiting />
+      ) : (
+        <Run key={shown} execution={execution} seq={shown} attempts={attempts?.get(shown) ?? []} />
+      )}
     </section>
   );
 }
@@ -134,7 +142,7 @@ function Definition({ execution, task }: { execution: Execution; task: TaskRow }
   );
 }
 
-function Run({ execution, seq }: { execution: Execution; seq: number }) {
+function Run({ execution, seq, attempts }: { execution: Execution; seq: number; attempts: readonly TriedPart[] }) {
   const texts = executionTexts();
   const asked = useQuery(entryQuestion(execution.id, seq));
   if (asked.error) {
@@ -185,6 +193,21 @@ function Run({ execution, seq }: { execution: Execution; seq: number }) {
             {shortId(run.child_execution_id)}
           </Link>
         </p>
+      )}
+      {attempts.length > 0 && (
+        <Part title={texts.inspector.attempts}>
+          <ol className="attempts">
+            {attempts.map(({ attempt, delay, from, to }) => (
+              <li key={`${attempt} ${delay}`}>
+                {delay ? texts.inspector.delay : texts.inspector.attempt(attempt)}{" "}
+                <Took
+                  from={new Date(from).toISOString()}
+                  to={to === undefined ? undefined : new Date(to).toISOString()}
+                />
+              </li>
+            ))}
+          </ol>
+        </Part>
       )}
       <Part title={texts.input}>
         <JsonTree value={run.input ?? null} name={texts.input} />

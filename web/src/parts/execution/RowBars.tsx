@@ -2,6 +2,7 @@ import type { Entry } from "../../api/detail.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { formatDuration } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
+import type { Part } from "./attempts.ts";
 import type { Other } from "./compare.ts";
 import { stateOfRun, type TaskRow } from "./model.ts";
 import type { Scale } from "./scale.ts";
@@ -15,12 +16,14 @@ const mostBars = 100;
 export function RowBars({
   row,
   runs,
+  delays,
   scale,
   end,
   other,
 }: {
   row: TaskRow;
   runs: readonly Entry[];
+  delays: readonly Part[];
   scale: Scale;
   end: number;
   other: Other | undefined;
@@ -29,6 +32,10 @@ export function RowBars({
   const bars = barsOf(runs, end, 0);
   const inside = within(scale, bars);
   const none = bars.length > 0 && inside.length === 0;
+  const pauses = within(
+    scale,
+    delays.map((delay) => ({ ...delay, to: delay.to ?? end })),
+  );
   const theirs = other ? within(scale, barsOf(other.runs.get(row.reference) ?? [], other.end, other.shift)) : [];
   return (
     <span className="timeline-bars" data-compared={other !== undefined || undefined} aria-hidden>
@@ -44,8 +51,17 @@ export function RowBars({
         <span
           key={run.seq}
           className={`bar bar-${stateOfRun(run)}`}
-          title={`${t().states[stateOfRun(run)]}, ${formatDuration(to - from)}`}
+          data-waited={(row.kind === "wait" && run.phase === "completed") || undefined}
+          title={titleOf(row, run, to - from)}
           style={between(scale, from, to)}
+        />
+      ))}
+      {pauses.slice(0, mostBars).map(({ attempt, from, to }) => (
+        <span
+          key={`delay-${from}`}
+          className="delay"
+          title={texts.delay(formatDuration(to - from), attempt)}
+          style={besides(scale, from, to)}
         />
       ))}
       {theirs.slice(0, mostBars).map(({ run, from, to }) => (
@@ -84,8 +100,14 @@ const barsOf = (runs: readonly Entry[], end: number, shift: number): Bar[] =>
     to: run.finished_at === undefined ? end : Date.parse(run.finished_at) + shift,
   }));
 
-const within = (scale: Scale, bars: readonly Bar[]) =>
+const within = <T extends { from: number; to: number }>(scale: Scale, bars: readonly T[]) =>
   bars.filter(({ from, to }) => to >= scale.from && from <= scale.to);
+
+/** How a run was, and of a task that is tried more than once, in which attempt. */
+function titleOf(row: TaskRow, run: Entry, length: number): string {
+  const text = `${t().states[stateOfRun(run)]}, ${formatDuration(length)}`;
+  return row.attempts > 1 ? `${executionTexts().inspector.attempt(run.attempt)}: ${text}` : text;
+}
 
 /** What ends with the last moment has a bar that can be seen, too. */
 function between(scale: Scale, from: number, to: number) {
@@ -94,4 +116,10 @@ function between(scale: Scale, from: number, to: number) {
     left: `min(${left * 100}%, 100% - 3px)`,
     width: `${Math.max(0, scale.place(to) - left) * 100}%`,
   };
+}
+
+/** The same with room for the bars at both ends, which are that wide at least. */
+function besides(scale: Scale, from: number, to: number) {
+  const left = scale.place(from);
+  return { left: `calc(${left * 100}% + 3px)`, width: `calc(${(scale.place(to) - left) * 100}% - 6px)` };
 }

@@ -8,6 +8,7 @@ import { Empty, Failure } from "../Notice.tsx";
 import { later } from "../later.tsx";
 import { Waiting } from "../Waiting.tsx";
 import type { Address, Go } from "./address.ts";
+import { attemptsOf } from "./attempts.ts";
 import { Axis } from "./Axis.tsx";
 import { Brush } from "./Brush.tsx";
 import type { Other } from "./compare.ts";
@@ -61,6 +62,7 @@ function Loaded({ execution, rows, address, go }: Props) {
   const selected = rows.find((row) => row.reference === address.task) ?? (address.task === "/" ? undefined : failing);
   const passes = usePasses(rows, selected, address);
   const { runs, cut, error } = useEntries(execution.id, rows, seen, passes, selected);
+  const attempts = useMemo(() => attemptsOf(rows, runs, cut), [rows, runs, cut]);
   const [other, setOther] = useState<Other>();
   const compared = address.with === execution.id ? undefined : address.with;
   const { end, whole, busy, part } = useTimes(execution, rows, runs, other, address.idle !== "even");
@@ -139,6 +141,7 @@ function Loaded({ execution, rows, address, go }: Props) {
             <TimelineTree
               seen={seen}
               runs={runs}
+              attempts={attempts}
               scale={scale}
               end={end}
               other={other}
@@ -171,6 +174,7 @@ function Loaded({ execution, rows, address, go }: Props) {
           execution={execution}
           task={selected}
           runs={runs.get(selected.reference) ?? []}
+          attempts={attempts}
           seq={address.seq === undefined ? undefined : Number(address.seq)}
           choose={(seq) => go({ task: selected.reference, seq: String(seq) })}
           close={() => go({ task: "/", seq: undefined })}

@@ -3,6 +3,7 @@ import type { Entry } from "../../api/detail.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { formatDuration } from "../../messages/format.ts";
 import { StateMark } from "../StateMark.tsx";
+import type { Part } from "./attempts.ts";
 import { tookBoth, type Other } from "./compare.ts";
 import { countRuns, stateOfRuns, type TaskRow } from "./model.ts";
 import { RowBars } from "./RowBars.tsx";
@@ -13,6 +14,7 @@ export function TimelineRow({
   row,
   top,
   runs,
+  delays,
   scale,
   end,
   other,
@@ -27,6 +29,7 @@ export function TimelineRow({
   row: TaskRow;
   top: number;
   runs: readonly Entry[];
+  delays: readonly Part[];
   scale: Scale;
   end: number;
   other: Other | undefined;
@@ -87,7 +90,7 @@ export function TimelineRow({
       <span className="timeline-state">
         <StateMark state={stateOfRuns(row, runs)} /> <span className="meta">{notes.join(" · ")}</span>
       </span>
-      <RowBars row={row} runs={runs} scale={scale} end={end} other={other} />
+      <RowBars row={row} runs={runs} delays={delays} scale={scale} end={end} other={other} />
     </div>
   );
 }

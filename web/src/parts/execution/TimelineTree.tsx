@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { Entry } from "../../api/detail.ts";
 import { executionTexts } from "../../messages/execution.ts";
 import { rowHeight } from "../density.ts";
+import { isTried, type Part } from "./attempts.ts";
 import type { Other } from "./compare.ts";
 import type { TaskRow } from "./model.ts";
 import type { Scale } from "./scale.ts";
@@ -11,6 +12,7 @@ import { TimelineRow } from "./TimelineRow.tsx";
 interface Props {
   seen: readonly TaskRow[];
   runs: ReadonlyMap<string, readonly Entry[]>;
+  attempts: ReadonlyMap<number, readonly Part[]>;
   scale: Scale;
   /** Until when what has not ended is drawn. */
   end: number;
@@ -29,7 +31,20 @@ interface Props {
 const zooms: Record<string, number | "whole"> = { "+": 0.5, "=": 0.5, "-": 2, "0": "whole" };
 
 /** The rows of a timeline, of which only those in sight are in the page. Keys belong to it as a whole. */
-export function TimelineTree({ seen, runs, scale, end, other, folded, selected, select, close, fold, zoom }: Props) {
+export function TimelineTree({
+  seen,
+  runs,
+  attempts,
+  scale,
+  end,
+  other,
+  folded,
+  selected,
+  select,
+  close,
+  fold,
+  zoom,
+}: Props) {
   const box = useRef<HTMLDivElement>(null);
   const found = seen.findIndex((row) => row === selected);
   const [moved, setMoved] = useState<string>();
@@ -88,6 +103,7 @@ export function TimelineTree({ seen, runs, scale, end, other, folded, selected, 
                 row={row}
                 top={item.start}
                 runs={runs.get(row.reference) ?? []}
+                delays={delaysOf(row, runs, attempts)}
                 scale={scale}
                 end={end}
                 other={other}
@@ -108,4 +124,18 @@ export function TimelineTree({ seen, runs, scale, end, other, folded, selected, 
       </div>
     </div>
   );
+}
+
+/** Delays before other attempts that are drawn in the row of a task: in that of the `try`, and in those that it tries. */
+function delaysOf(
+  row: TaskRow,
+  runs: ReadonlyMap<string, readonly Entry[]>,
+  attempts: ReadonlyMap<number, readonly Part[]>,
+): Part[] {
+  const guard = row.kind === "try" ? row : row.above;
+  if (attempts.size === 0 || !guard || (guard !== row && !isTried(row, guard))) {
+    return [];
+  }
+  const parts = (runs.get(guard.reference) ?? []).flatMap((run) => attempts.get(run.seq) ?? []);
+  return parts.filter(({ delay }) => delay);
 }
