@@ -1,3 +1,4 @@
+import { chmod } from "node:fs/promises";
 import { expect, test } from "../harness.ts";
 import { answerWith } from "../hold.ts";
 import { Admin, someone } from "../people.ts";
@@ -52,6 +53,12 @@ test("a person sees what failed and what runs, and goes to it", async ({ page, f
   await expect(page.getByRole("region", { name: "Now" }).getByText("4", { exact: true })).toBeVisible();
   await expect(page.getByRole("region", { name: "Batches running" })).toContainText("0 %");
   await expect(totals.locator(".bars a")).toHaveCount(25);
+  const failing = page.getByRole("table", { name: "Workflows with the most failures" });
+  await expect(failing.locator("tbody tr")).toHaveCount(1);
+  await expect(failing.getByRole("row", { name: bad.name })).toContainText(/1\s*1$/);
+  const slowest = page.getByRole("table", { name: "Workflows that took longest" });
+  await expect(slowest.locator("tbody tr")).toHaveCount(2);
+  await expect(slowest.getByRole("row", { name: good.name })).toContainText(/ms|s/);
   await page.getByText("As a table").click();
   await inspect("overview");
   await page.getByText("As a table").click();
@@ -65,10 +72,51 @@ test("a person sees what failed and what runs, and goes to it", async ({ page, f
   await expect(rows).toContainText(failed.slice(-8));
   await page.goBack();
   await expect(page).toHaveURL(`${server.url}/?span=7d`);
+  await failing.getByRole("link", { name: bad.name }).click();
+  await expect(page).toHaveURL(/filter=workflow:.*state:error.*from:/);
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText(failed.slice(-8));
+  await page.goBack();
+  await slowest.getByRole("link", { name: good.name }).click();
+  await expect(rows).toHaveCount(1);
+  await expect(rows).toContainText("finished");
+  await page.goBack();
   // It is the last bar, or the one before where a bar has begun since.
   await totals.getByRole("link", { name: /, 1 in error,/ }).click();
   await expect(page).toHaveURL(/filter=from:/);
   await expect(rows.filter({ hasText: failed.slice(-8) })).toHaveCount(1);
+});
+
+test("the overview tells those who see its health that something is wrong with the installation", async ({
+  page,
+  fresh,
+  hand,
+  inspect,
+}) => {
+  const server = await fresh();
+  const admin = await Admin.of(server);
+  await run(admin, await apply(admin, greets), { name: "Ada" });
+  let asked = 0;
+  page.on("request", (request) => (asked += new URL(request.url()).pathname.endsWith("/system") ? 1 : 0));
+  await chmod(server.folder, 0o777);
+  await admin.enter(page.context());
+  await page.goto(server.url);
+  await expect(page.getByRole("list", { name: "Installation" })).toContainText("wrong with the installation");
+  expect(asked).toBe(1);
+  await expect(page.getByText("No workflow failed in this time.")).toBeVisible();
+  await inspect("overview-wrong");
+  await page.route("**/api/v1/system", async (route) => {
+    const json = { ...(await (await route.fetch()).json()), storage_reserve: true };
+    await route.fulfill({ json });
+  });
+  await page.reload();
+  await hand.follow("A disk has less free space than its reserve: new executions and uploads are refused");
+  await expect(page).toHaveURL(`${server.url}/admin/health`);
+  await page.unrouteAll();
+  await chmod(server.folder, 0o700);
+  await page.goto(server.url);
+  await expect(page.getByRole("region", { name: "Now" })).toBeVisible();
+  await expect(page.getByRole("list", { name: "Installation" })).toHaveCount(0);
 });
 
 test("a person who may not read executions reads why, and a failing server says so", async ({
@@ -79,6 +127,7 @@ test("a person who may not read executions reads why, and a failing server says 
   watch,
   inspect,
 }) => {
+  page.on("request", (request) => expect(request.url()).not.toContain("/api/v1/system"));
   const outsider = someone("Alan Turing");
   await admin.admit(outsider, []);
   await signIn(outsider);

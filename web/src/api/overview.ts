@@ -4,6 +4,7 @@ import { every, question } from "./query.ts";
 
 export type Overview = Schemas["Overview"];
 export type Bucket = Schemas["OverviewBucket"];
+export type WorkflowTotal = Schemas["OverviewWorkflow"];
 export type FailureGroup = Schemas["FailureGroup"];
 
 /** The times that an overview can be of, and how long a bucket of each is. */

@@ -12,7 +12,9 @@ import { Bars } from "../parts/Bars.tsx";
 import { shortId } from "../parts/Copy.tsx";
 import { filterOf } from "../parts/filter.ts";
 import { Failure } from "../parts/Notice.tsx";
+import { Installation } from "../parts/overview/Installation.tsx";
 import { Quiet } from "../parts/overview/Quiet.tsx";
+import { Workflows } from "../parts/overview/Workflows.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Progress, ProgressText } from "../parts/Progress.tsx";
 import type { State } from "../parts/state.ts";
@@ -33,11 +35,13 @@ export default function OverviewPage() {
   return (
     <Page title={texts.title} actions={<Spans span={span} />}>
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
+      <Installation />
       {asked.isLoading && <Waiting />}
       {data && !quiet && (
         <>
           <Needs overview={data} span={span} />
           <Lately overview={data} />
+          <Workflows overview={data} />
         </>
       )}
       {data && quiet && <Quiet />}
