@@ -114,6 +114,8 @@ test("the overview tells those who see its health that something is wrong with t
   await expect(page).toHaveURL(`${server.url}/admin/health`);
   await page.unrouteAll();
   await chmod(server.folder, 0o700);
+  const looked = page.getByRole("table", { name: "What was looked at" });
+  await expect(looked.getByRole("row", { name: /^data directory/ })).toContainText("as it should be");
   await page.goto(server.url);
   await expect(page.getByRole("region", { name: "Now" })).toBeVisible();
   await expect(page.getByRole("list", { name: "Installation" })).toHaveCount(0);
