@@ -135,6 +135,8 @@ func TestEmbeddedEngine(t *testing.T) {
 func TestWaitReadsNothing(t *testing.T) {
 	fx := newFixture(t)
 	withEngine(t, fx, embedded.Limits{})
+	at := time.Now()
+	fx.Service.now = func() time.Time { return at } // addresses of files end at a second
 	p, err := fx.Authenticate(t.Context(), fx.issue(IssueKey{}), localhost)
 	if err != nil {
 		t.Fatal(err)
