@@ -20,6 +20,7 @@ func TestLimitsAreAllListed(t *testing.T) {
 		"events": 1000, "event_bytes": 1 << 20, "events_bytes": 8 << 20,
 		"resources": 64, "resource_bytes": 1 << 20, "resources_bytes": 16 << 20, "resources_seconds": 30,
 		"operations": MaxActiveOperations, "kept_operations": MaxKeptOperations, "operation_executions": MaxOperationExecutions, "operation_ids": MaxOperationIDs,
+		"archives": MaxArchives, "archives_per_key": MaxArchivesPerKey, "archive_bytes": MaxArchiveBytes, "archive_files": MaxArchiveFiles,
 	}
 	for _, l := range list {
 		if value, ok := want[l.Name]; !ok || value != l.Value || l.Description == "" {
@@ -30,8 +31,8 @@ func TestLimitsAreAllListed(t *testing.T) {
 	if len(want) != 0 {
 		t.Errorf("%v are not listed", want)
 	}
-	// Every bound is in the list: one entry per field, and eighteen that are no fields.
-	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+18 {
+	// Every bound is in the list: one entry per field, and twenty-two that are no fields.
+	if fields := reflect.TypeFor[Limits]().NumField() - 1; len(list) != fields+22 {
 		t.Errorf("%d bounds are listed of %d fields", len(list), fields)
 	}
 }

@@ -361,7 +361,7 @@ func TestPerform(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	o.view(func(r *store.Reader) error {
-		files, err := r.FilesOf(x.No)
+		files, err := r.FilesOf(x.No, 0, 10)
 		if len(files) != 1 || files[0].ID != file.ID {
 			t.Errorf("the execution has the files %v", files)
 		}
