@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -160,6 +161,10 @@ func headerValues(h http.Header, p *parameter) (values []string, complaint strin
 	return lines[:1], textComplaint(lines[0])
 }
 
+// maxRepeats bounds the values of a parameter that may be repeated, whatever it means. Many parameters have a smaller
+// limit of their own.
+const maxRepeats = 200
+
 // queryValues finds the values of a parameter in a raw query without decoding the others.
 func queryValues(raw string, p *parameter) (values []string, complaint string) {
 	for pair := range strings.SplitSeq(raw, "&") {
@@ -180,8 +185,11 @@ func queryValues(raw string, p *parameter) (values []string, complaint string) {
 		if slices.Contains(values, decoded) {
 			continue
 		}
-		if values = append(values, decoded); len(values) > 1 && !p.many {
+		switch values = append(values, decoded); {
+		case len(values) > 1 && !p.many:
 			return nil, "was sent more than once, with different values."
+		case len(values) > maxRepeats:
+			return nil, "was sent with more than " + strconv.Itoa(maxRepeats) + " values."
 		}
 	}
 	return values, ""

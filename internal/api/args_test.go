@@ -118,6 +118,28 @@ func TestExecutionFilters(t *testing.T) {
 	}
 }
 
+// TestRepeatedParameters: the same value counts once, and no parameter has any number of values.
+func TestRepeatedParameters(t *testing.T) {
+	var got []string
+	s := newServer(t, &fake{listWorkflows: func(q service.ListWorkflows) (*service.WorkflowPage, error) {
+		got = q.Tags
+		return &service.WorkflowPage{}, nil
+	}})
+	query := func(n int) (q string) {
+		for i := range n {
+			q += fmt.Sprintf("&tag=a%d&tag=a%d", i, i)
+		}
+		return q
+	}
+	if a := (request{path: "/api/v1/workflows?limit=1" + query(maxRepeats)}).to(s); a.status != 200 || len(got) != maxRepeats {
+		t.Errorf("%d values: %d, %s", len(got), a.status, a.body)
+	}
+	p := wantProblem(t, request{path: "/api/v1/workflows?limit=1" + query(maxRepeats+1)}.to(s), 400, "invalid_parameter")
+	if got := locations(p); len(got) != 1 || got[0] != "tag" {
+		t.Errorf("at %q", got)
+	}
+}
+
 func TestWait(t *testing.T) {
 	var got time.Duration
 	s := newServer(t, &fake{getExecution: func(_ context.Context, v service.View) (*service.Execution, error) {

@@ -12,7 +12,7 @@
 //   - Every error is application/problem+json and is written in one place (errors.go), also
 //     those that net/http finds before a handler runs (listener.go).
 //   - The OpenAPI document is generated from the same table that routes requests
-//     (endpoint) and from the types of the answers (view.go).
+//     (endpoint) and from the types of the answers (view*.go).
 //
 // A route is one endpoint value in the table of its resource's file and one method of call.
 package api

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// encode is the JSON text of a value of one of the types in view.go, without HTML escapes.
+// encode is the JSON text of a value of one of the types in view*.go, without HTML escapes.
 func encode(v any) ([]byte, error) {
 	if text := encodeKnown(v); text != nil {
 		return text, nil

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -357,99 +356,4 @@ func (c *call) waiting() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(held)
 	release := context.AfterFunc(c.server.stopping, cancel)
 	return ctx, func() { release(); cancel(); letGo() }
-}
-
-func viewExecution(e *service.Execution) Execution {
-	v := Execution{
-		ID: e.ID, Workflow: e.Workflow, Status: e.Status.String(), CreatedAt: at(e.CreatedAt), Results: viewResults(e.Results),
-		Phase: e.Phase.String(), WorkflowVersion: e.WorkflowVersion, Revision: e.Revision, Environment: e.Environment.String(),
-		StartedAt: at(e.StartedAt), FinishedAt: at(e.FinishedAt), Output: e.Output, Error: viewExecutionError(e.Error),
-		StartedBy: viewStartedBy(e.StartedBy), WorkflowName: e.WorkflowName, Title: e.Title, ItemID: e.ItemID, Labels: viewLabels(e.Labels),
-		Cause: cause{e.Cause.Kind, e.Cause.ID}, RetainedUntil: at(e.RetainedUntil), Input: e.Input,
-	}
-	if !e.Parent.IsZero() {
-		v.Parent = &e.Parent
-	}
-	if !e.Root.IsZero() {
-		v.Root = &e.Root
-	}
-	if w := e.WaitingFor; w != nil {
-		v.WaitingFor = &waitingFor{Kind: w.Kind, Until: at(w.Until), Task: w.Task, Title: w.Title, Filter: filterOf(w.Types)}
-	}
-	for i := range e.HumanTasks {
-		t := &e.HumanTasks[i]
-		v.HumanTasks = append(v.HumanTasks, openTask{t.ID, t.Title, t.Reference, append([]int{}, t.Iterations...), at(t.DueAt)})
-	}
-	if a := e.Attempting; a != nil {
-		v.Attempting = &attempting{a.Reference, a.Attempt, a.Of, at(a.NextAt)}
-	}
-	if !e.Batch.IsZero() {
-		v.Batch = &e.Batch
-	}
-	if !e.RetryOf.IsZero() {
-		v.RetryOf = &e.RetryOf
-	}
-	return v
-}
-
-// filterOf is nil where any type will do.
-func filterOf(types []string) *eventFilter {
-	if len(types) == 0 {
-		return nil
-	}
-	return &eventFilter{types}
-}
-
-// viewLabels is nil where there are none.
-func viewLabels(list []service.Label) map[string]string {
-	if len(list) == 0 {
-		return nil
-	}
-	labels := make(map[string]string, len(list))
-	for _, l := range list {
-		labels[l.Name] = l.Value
-	}
-	return labels
-}
-
-// viewStartedBy is nil where no request has started it.
-func viewStartedBy(a service.Actor) *startedBy {
-	if a.Kind == "" {
-		return nil
-	}
-	return &startedBy{Kind: a.Kind, ID: a.ID, Name: a.Name}
-}
-
-// viewExecutionError is nil where e is.
-func viewExecutionError(e *service.ExecutionError) *executionError {
-	if e == nil {
-		return nil
-	}
-	return &executionError{
-		Type: e.Type, Status: e.Status, Title: e.Title, Detail: e.Detail, Instance: e.Instance, Code: e.Code, Origin: e.Origin,
-		Retryable: e.Retryable, Line: e.Line, Column: e.Column,
-	}
-}
-
-// viewResults is nil where results is: an execution that has not finished has null, not [].
-func viewResults(results []service.Result) []result {
-	if results == nil {
-		return nil
-	}
-	v := make([]result, len(results))
-	for i, r := range results {
-		v[i] = result{
-			Filename: r.Filename, URL: r.URL, Size: r.Size, ContentType: r.ContentType, SHA256: r.SHA256, ExpiresAt: at(r.ExpiresAt),
-		}
-	}
-	return v
-}
-
-// listed writes the words of an enumeration for a sentence.
-func listed(words []any) string {
-	text := fmt.Sprint(words[0])
-	for _, word := range words[1:] {
-		text += fmt.Sprint(", ", word)
-	}
-	return text
 }

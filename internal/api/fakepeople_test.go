@@ -125,7 +125,7 @@ func (f *fake) PatchKey(context.Context, *service.Principal, chargehand.KeyID, v
 }
 
 func (f *fake) GetMe(context.Context, *service.Principal) (*service.Me, error) {
-	return or(f, &service.Me{User: fixtureUser(), Grants: []service.Grant{fixtureGrant()}, MoreGrants: true, Live: service.PresetRun, Test: service.ScopeWorkflowsRead})
+	return or(f, &service.Me{User: fixtureUser(), Grants: []service.Grant{fixtureGrant()}, MoreGrants: true, Installation: true, Live: service.PresetRun, Test: service.ScopeWorkflowsRead})
 }
 
 func (f *fake) PatchMe(ctx context.Context, p *service.Principal, _ value.Value) (*service.Me, error) {

@@ -142,7 +142,7 @@ func (c *call) viewMe(m *service.Me, err error) error {
 	if err != nil {
 		return err
 	}
-	v := me{User: viewUser(&m.User), Grants: make([]grant, len(m.Grants)), MoreGrants: m.MoreGrants, Environments: []string{}, Version: c.server.version}
+	v := me{User: viewUser(&m.User), Grants: make([]grant, len(m.Grants)), MoreGrants: m.MoreGrants, Environments: []string{}, Installation: m.Installation, Version: c.server.version}
 	for i := range m.Grants {
 		v.Grants[i] = viewGrant(&m.Grants[i])
 	}

@@ -244,6 +244,9 @@ func (c *call) followHumanTasks() error {
 	}, false)
 }
 
+// errHeadOnly ends a stream whose request is for its headers.
+var errHeadOnly = errors.New("only the headers of the stream were asked for")
+
 // live answers with a stream of events until it ends. topics says that the events name theirs.
 func (c *call) live(follow func(context.Context, func([]service.StreamEvent) error) error, topics bool) error {
 	if c.args.ended {
@@ -259,6 +262,10 @@ func (c *call) live(follow func(context.Context, func([]service.StreamEvent) err
 	defer release()
 	var text []byte
 	err := follow(ctx, func(events []service.StreamEvent) (err error) {
+		if c.r.Method == http.MethodHead { // it has the whole answer: the connection is for its next request
+			c.beginEvents()
+			return errHeadOnly
+		}
 		text = text[:0]
 		if c.status == 0 {
 			c.beginEvents()
@@ -284,6 +291,9 @@ func (c *call) live(follow func(context.Context, func([]service.StreamEvent) err
 		}
 		return err
 	})
+	if errors.Is(err, errHeadOnly) {
+		return nil
+	}
 	var end *service.StreamEnd
 	if !errors.As(err, &end) {
 		return err

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,18 @@ func TestStreamText(t *testing.T) {
 	if got.status != 200 || got.header.Get("Content-Type") != "text/event-stream" || got.header.Get("Cache-Control") != "no-store" ||
 		got.header.Get("X-Accel-Buffering") != "no" || !strings.HasSuffix(text, "\n\n") {
 		t.Errorf("%d %v", got.status, got.header)
+	}
+}
+
+// TestHeadOfStreams: a request for the headers of a stream ends with them. Else the connection would not be free for
+// the next request until all has ended that the stream follows.
+func TestHeadOfStreams(t *testing.T) {
+	h := newServer(t, &fake{})
+	for _, path := range []string{pathE + "/events", pathB + "/events", "/api/v1/stream?topic=tasks:mine", "/api/v1/human-tasks/stream"} {
+		got := request{method: http.MethodHead, path: path}.to(h)
+		if got.status != 200 || len(got.body) != 0 || got.header.Get("Content-Type") != sseMedia {
+			t.Errorf("%s: %d %q, %v", path, got.status, got.body, got.header)
+		}
 	}
 }
 

@@ -348,9 +348,9 @@ func testExecutionsCommands(t *testing.T, s *server) {
 	if got := ofRun(t, cli(t, s, 0, "executions", "get", e, "-o", "json")); got["id"] != e {
 		t.Errorf("get: %v", got)
 	}
-	if got := cli(t, s, 0, "executions", "timeline", e, "-o", "wide"); !strings.Contains(got.out, "/do/0/sleep") {
-		t.Errorf("timeline: %s", got.out)
-	}
+	eventually(t, "the task is in the timeline", func() bool { // on Temporal it comes a moment after it continues
+		return strings.Contains(cli(t, s, 0, "executions", "timeline", e, "-o", "wide").out, "/do/0/sleep")
+	})
 	if got := ofRun(t, cli(t, s, 0, "executions", "cancel", e, "-o", "json")); got["phase"] != "cancelled" {
 		t.Errorf("cancel: %v", got)
 	}

@@ -48,5 +48,5 @@ var hostileNames = []string{
 // hostileTokens are what a path or a list has instead of the id of a task.
 var hostileTokens = []string{
 	"x", "0", "-1", "..", "../api-keys", "%2e%2e", "counts/..", "null", nobody, strings.ToUpper(nobody), "{" + nobody + "}", strings.ReplaceAll(nobody, "-", ""), nobody + " ", " " + nobody, nobody + "\x00", nobody + "/answer", nobody + "%00", nobody[:35], nobody + "0", "' OR 1=1 --", "*", "?", "#",
-	"<script>", "\u202e", "\xff", strings.Repeat("a", 5_000), strings.Repeat("/", 500), "01900000-0000-7000-8000-00000000000g", "urn:uuid:" + nobody, "\r\nX-Evil: 1", "answer", "stream", "me",
+	"<script>", "\u202e", "\xff", strings.Repeat("a", 5_000), strings.Repeat("/", 500), "01900000-0000-7000-8000-00000000000g", "urn:uuid:" + nobody, "\r\nX-Evil: 1", "answer", "Stream", "me",
 }

@@ -243,6 +243,26 @@ func TestSecretsAreCut(t *testing.T) {
 	}
 }
 
+// TestSecretAtTheEndOfAMessage: a message that is cut within a secret does not show its begin.
+func TestSecretAtTheEndOfAMessage(t *testing.T) {
+	const token, most = "open-sesame", 256 << 10
+	f := newFixture(t, runlog.Limits{})
+	task := f.writer.Task(f.execution, 1, func(context.Context) (*secret.Redactor, error) { return secret.NewRedactor(token), nil })
+	for cut := range len(token) + 1 {
+		task.Line(chargehand.LogInfo, strings.Repeat("x", most-cut)+token+"!")
+		f.flush()
+	}
+	end(task)
+	f.flush()
+	got := ""
+	for _, l := range f.lines(runlog.Query{}) { // messages are cut into lines
+		got += l.Text
+	}
+	if strings.Contains(got, token[:secret.MinTextBytes]) || strings.Count(got, "[redacted]") != len(token)+1-secret.MinTextBytes {
+		t.Errorf("%d are redacted; the log ends with %q", strings.Count(got, "[redacted]"), got[max(0, len(got)-100):])
+	}
+}
+
 // TestUnreadableSecrets: without the secrets no text is shown.
 func TestUnreadableSecrets(t *testing.T) {
 	f := newFixture(t, runlog.Limits{})
@@ -332,6 +352,39 @@ func TestDroppedIsCounted(t *testing.T) {
 	}
 	if missing == 0 || shown+missing != pieces*size || f.writer.Stats().Dropped != int64(missing) {
 		t.Errorf("%d bytes are shown and %d missing, of %d; %+v", shown, missing, pieces*size, f.writer.Stats())
+	}
+}
+
+// TestDroppedOfSeveralTasks holds the store up while tasks write in turn: what is missing of each takes one note,
+// however often they write.
+func TestDroppedOfSeveralTasks(t *testing.T) {
+	f := newFixture(t, runlog.Limits{Pending: 64 << 10})
+	f.blocked = make(chan struct{})
+	tasks := []*runlog.Task{f.writer.Task(f.execution, 1, nil), f.writer.Task(f.execution, 2, nil), f.writer.Task(f.execution, 3, nil)}
+	const pieces, size = 500, 1000
+	for range pieces {
+		for _, task := range tasks {
+			task.Output(chargehand.LogStdout, []byte(strings.Repeat("x", size-1)+"\n"))
+		}
+	}
+	close(f.blocked)
+	for _, task := range tasks {
+		end(task)
+	}
+	f.flush()
+	shown, missing, notes := 0, 0, 0
+	for _, l := range f.lines(runlog.Query{}) {
+		var n int
+		if _, err := fmt.Sscanf(l.Text, "[%d bytes are missing here", &n); err == nil {
+			missing += n
+			notes++
+			continue
+		}
+		shown += len(l.Text) + 1
+	}
+	// A few may be taken to be written before the store holds them up.
+	if missing == 0 || shown+missing != pieces*size*len(tasks) || notes > 2*len(tasks) {
+		t.Errorf("%d bytes are shown and %d missing, of %d, in %d notes", shown, missing, pieces*size*len(tasks), notes)
 	}
 }
 

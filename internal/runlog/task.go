@@ -55,6 +55,7 @@ type chunk struct {
 	level  chargehand.LogLevel  // chunkLine and chunkPlain
 	output *strings.Builder     // chunkOutput: what was written to the stream
 	text   string               // chunkLine and chunkPlain
+	cut    bool                 // text had more
 	lost   int64                // chunkGap
 }
 
@@ -63,6 +64,15 @@ func (c *chunk) size() int64 {
 		return int64(c.output.Len())
 	}
 	return int64(len(c.text))
+}
+
+// hidden is the text of a message without secrets, and without the begin of one where it was cut.
+func (t *Task) hidden(c *chunk) string {
+	if !c.cut {
+		return t.hides.Text(c.text)
+	}
+	stream := t.hides.NewStream()
+	return stream.Next(c.text) + stream.Rest()
 }
 
 type chunkKind uint8
@@ -136,8 +146,9 @@ func (t *Task) Output(stream chargehand.LogStream, piece []byte) {
 // Line implements activity.Log.
 func (t *Task) Line(level chargehand.LogLevel, text string) {
 	if t != nil {
-		text = strings.Clone(text[:min(len(text), segmentBytes)]) // it may be a part of something larger
-		t.writer.push(chunk{task: t, kind: chunkLine, level: level, text: text}, nil)
+		c := chunk{task: t, kind: chunkLine, level: level, cut: len(text) > segmentBytes}
+		c.text = strings.Clone(text[:min(len(text), segmentBytes)]) // it may be a part of something larger
+		t.writer.push(c, nil)
 	}
 }
 

@@ -124,7 +124,7 @@ func (s *segment) take(c *chunk) {
 		}
 	case chunkLine:
 		if s.secrets(t, c.at) {
-			s.long(Line{AtMs: c.at.UnixMilli(), Seq: t.seq, Level: c.level, Stream: chargehand.LogLines, Text: t.hides.Text(c.text)})
+			s.long(Line{AtMs: c.at.UnixMilli(), Seq: t.seq, Level: c.level, Stream: chargehand.LogLines, Text: t.hidden(c)})
 		}
 	case chunkPlain:
 		s.say(t.seq, c.at, c.level, c.text)

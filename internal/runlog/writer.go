@@ -218,11 +218,14 @@ func (l *pendingLog) add(c chunk, output []byte) int64 {
 	return size + chunkCost
 }
 
-// lose notes that bytes of a task found no room. It takes no room of its own that grows.
+// lose notes that bytes of a task found no room. It takes no room of its own that grows: as long as nothing finds room,
+// each task has one note.
 func (l *pendingLog) lose(t *Task, size int64, at time.Time) {
-	if last := l.last(); last != nil && last.kind == chunkGap && last.task == t {
-		last.lost += size
-		return
+	for i := len(l.chunks) - 1; i >= 0 && l.chunks[i].kind == chunkGap; i-- {
+		if l.chunks[i].task == t {
+			l.chunks[i].lost += size
+			return
+		}
 	}
 	l.chunks = append(l.chunks, chunk{task: t, kind: chunkGap, lost: size, at: at})
 	l.pushed++

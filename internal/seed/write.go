@@ -1,9 +1,6 @@
 package seed
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -108,31 +105,24 @@ func (m *made) finish(tx *store.Tx, no int64) (batchFinal bool, err error) {
 	return tx.FinishExecution(no, m.row.Status, m.row.Phase, m.row.StartedMs, m.row.FinishedMs, &o)
 }
 
-// writeBatch writes a batch with its items, and ends them in the order of their ends.
+// writeBatch writes a batch with its items, which end together.
 func (p *part) writeBatch(tx *store.Tx) error {
 	b := *p.batch
 	if err := tx.InsertBatch(&b); err != nil {
 		return err
 	}
-	numbers := make(map[*made]int64, len(p.list))
-	for _, m := range p.list {
-		row := m.row
+	ended := make([]store.EndedItem, len(p.list))
+	for i, m := range p.list {
+		row, outcome := m.row, m.end.Outcome
 		row.Batch, row.Status, row.Phase, row.State = b.No, chargehand.Initial, chargehand.Pending, store.StateQueued
 		row.StartedMs, row.FinishedMs = 0, 0
 		if err := tx.InsertExecution(&row); err != nil {
 			return err
 		}
-		numbers[m] = row.No
+		row.Status, row.Phase, row.State = m.row.Status, m.row.Phase, m.row.State
+		row.StartedMs, row.FinishedMs = m.row.StartedMs, m.row.FinishedMs
+		ended[i] = store.EndedItem{Row: &row, Outcome: &outcome}
 	}
-	first := slices.MinFunc(p.list, func(a, b *made) int { return cmp.Compare(a.row.StartedMs, b.row.StartedMs) })
-	err := tx.SetStatus(numbers[first], chargehand.Processing, chargehand.Running, store.StateActive, first.row.StartedMs, store.Waits{})
-	if err != nil {
-		return err
-	}
-	for _, m := range slices.SortedFunc(slices.Values(p.list), func(a, b *made) int { return cmp.Compare(a.row.FinishedMs, b.row.FinishedMs) }) {
-		if _, err := m.finish(tx, numbers[m]); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := tx.FinishItems(b.No, ended)
+	return err
 }

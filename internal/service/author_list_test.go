@@ -262,6 +262,10 @@ func TestListBatchesByLabel(t *testing.T) {
 			t.Errorf("%v: batches %q, want %q", labels, got, want)
 		}
 	}
+	other := fx.apply(definition("other", "1.0.0")).ID
+	if page, err := fx.ListBatches(t.Context(), fx.p, ListBatches{Workflow: other, Labels: []Label{{Name: "team", Value: "blue"}}, Limit: 2}); err != nil || len(page.Data) != 0 {
+		t.Errorf("those of another workflow: %+v, %v", page, err)
+	}
 	page, err := fx.ListBatches(t.Context(), fx.p, ListBatches{Labels: []Label{{Name: "team", Value: "blue"}}, Phases: []string{"completed"}, Limit: 2})
 	if err != nil || len(page.Data) != 0 {
 		t.Errorf("completed ones: %+v, %v", page, err)

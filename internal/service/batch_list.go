@@ -117,6 +117,16 @@ func (s *Service) showBatches(r *store.Reader, rows []store.Batch, items int) ([
 
 // findBatches reads the batches of a page, and where the next one begins.
 func findBatches(r *store.Reader, q *ListBatches, f store.BatchFilter, scopes []executionScope) (found []store.Batch, next Cursor, err error) {
+	if rows, few, err := labelledBatches(r, q, f, scopes); err != nil || few {
+		if err == nil {
+			found, err = q.fitting(r, rows)
+		}
+		if len(found) > q.Limit {
+			found = found[:q.Limit]
+			next = idCursor(found[q.Limit-1].ID)
+		}
+		return found, next, err
+	}
 	f.Limit = q.Limit + 1
 	for examined := 0; ; {
 		rows, read, err := listBatchScopes(r, f, scopes)
@@ -140,6 +150,21 @@ func findBatches(r *store.Reader, q *ListBatches, f store.BatchFilter, scopes []
 		}
 		f.Before, f.Limit = last, max(1, (maxExaminedBatches-examined)/len(scopes))
 	}
+}
+
+// labelledBatches reads the batches of some scopes that have one of the labels, newest first. few is false if there is
+// no label that no more than maxExaminedBatches have: then pages look at all batches.
+func labelledBatches(r *store.Reader, q *ListBatches, f store.BatchFilter, scopes []executionScope) (rows []store.Batch, few bool, err error) {
+	for _, l := range q.Labels {
+		if rows, few, err = r.BatchesWithLabel(f, l, maxExaminedBatches); err != nil || few {
+			return slices.DeleteFunc(rows, func(b store.Batch) bool {
+				return !slices.ContainsFunc(scopes, func(s executionScope) bool {
+					return (s.workflow == 0 || s.workflow == b.Workflow) && (s.startedBy == 0 || s.startedBy == b.StartedBy)
+				})
+			}), few, err
+		}
+	}
+	return nil, false, nil
 }
 
 // listBatchScopes lists the newest batches of some scopes, up to the limit, and says how many it has read for that: up

@@ -35,14 +35,66 @@ func (s *Service) CountExecutions(ctx context.Context, p *Principal, q ListExecu
 	f, possible := s.listFilter(p, &q)
 	f.Limit = s.counted + 1
 	err = s.view(ctx, func(r *store.Reader) error {
-		keys, floor, err := listRows(s, p, &q, f, &lister[store.ExecutionKey]{r, r.ExecutionKeys, func(k *store.ExecutionKey) store.ExecutionKey { return *k }})
+		n, floor, err := s.countRows(r, p, &q, f)
 		if err != nil || !possible {
 			return err
 		}
-		c = ExecutionCount{Count: int64(min(len(keys), s.counted)), AtLeast: len(keys) > s.counted || !floor.IsZero(), ExaminedUntil: examinedUntil(p, floor)}
+		most := int64(s.counted)
+		c = ExecutionCount{Count: min(n, most), AtLeast: n > most || !floor.IsZero(), ExaminedUntil: examinedUntil(p, floor)}
 		return nil
 	})
 	return c, err
+}
+
+// countRows counts up to f.Limit rows of a list, and returns the id behind which it has not looked. The database counts
+// where that is enough; otherwise the keys are read, and those that are in several parts of the list count once.
+func (s *Service) countRows(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) (n int64, floor chargehand.ExecutionID, err error) {
+	keys := &lister[store.ExecutionKey]{r, r.ExecutionKeys, func(k *store.ExecutionKey) store.ExecutionKey { return *k }}
+	if !q.Batch.IsZero() {
+		list, floor, err := listRows(s, p, q, f, keys)
+		return int64(len(list)), floor, err
+	}
+	plan, err := s.planList(r, p, q, f)
+	if err != nil || len(plan.scopes) == 0 {
+		return 0, floor, err
+	}
+	if n, counted, err := plan.count(r); err != nil || counted {
+		return n, plan.Floor, err
+	}
+	list, floor, err := keys.planned(&plan)
+	return int64(len(list)), floor, err
+}
+
+// count lets the database count the rows of a list. counted is false if they must be read: nothing is known then.
+func (l *listPlan) count(r *store.Reader) (n int64, counted bool, err error) {
+	f, limit := l.ExecutionFilter, int64(l.Limit)
+	if _, _, parts := idRange(f.Search); parts || !l.apart() {
+		return 0, false, nil
+	}
+	labelled := f.Label != nil && !f.Related() // the items of batches with the label come to those that have it themselves
+	if labelled && (f.Narrowed() || len(l.scopes) > 1 || l.scopes[0] != executionScope{}) {
+		return 0, false, nil
+	}
+	for _, scope := range l.scopes {
+		f.Workflow, f.StartedBy, f.Limit = scope.workflow, scope.startedBy, int(limit-n)
+		some, err := r.CountListed(f)
+		if n += some; err != nil || n >= limit {
+			return n, true, err
+		}
+	}
+	return n, !labelled, nil
+}
+
+// apart reports whether no execution is in two of the scopes.
+func (l *listPlan) apart() bool {
+	seen := map[int64]bool{}
+	for _, scope := range l.scopes {
+		if seen[scope.workflow] || scope.workflow == 0 && len(l.scopes) > 1 {
+			return false
+		}
+		seen[scope.workflow] = true
+	}
+	return true
 }
 
 // examinedUntil is the time before which nothing was looked at, of an id behind which nothing was. It is zero for a

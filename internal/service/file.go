@@ -24,8 +24,8 @@ const (
 	anyContent        = "application/octet-stream"
 )
 
-// outputName is the file that the output of an execution without result files is shown as.
-// Its id is that of the execution; its content is rendered from the stored output.
+// outputName is the file that the output of an execution without result files, or whose result files were all deleted,
+// is shown as. Its id is that of the execution; its content is rendered from the stored output.
 const outputName = "output.json"
 
 // File is a stored file, or the virtual output.json of an execution, whose id is that of the
@@ -272,7 +272,11 @@ func findOutput(r *store.Reader, scope fileScope, id chargehand.ExecutionID, fou
 	if err != nil {
 		return err
 	}
-	if o.Files != nil {
+	files, err := resultFiles(r, &e, &o)
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
 		return store.ErrNotFound
 	}
 	found.row, found.output = outputFile(&e, &o), o.Output

@@ -279,6 +279,42 @@ func TestResultFiles(t *testing.T) {
 	wantCode(t, err, chargehand.CodeFileNotFound) // there is no output.json beside result files
 }
 
+// TestResultsWithoutTheirFiles: files that were deleted are no results, and when the last of them is gone, the output
+// is the result: whatever results name can be read.
+func TestResultsWithoutTheirFiles(t *testing.T) {
+	fx := newFixture(t)
+	e := fx.create(fx.apply(definition("one", "1.0.0")).ID, noInput)
+	first, second := fx.result(e, "one.txt", "1"), fx.result(e, "two.txt", "22")
+	output := `{"file":{"uri":"/api/v1/files/` + first.String() + `"}}`
+	files := `["` + first.String() + `","` + second.String() + `"]`
+	err := fx.engine.end(t.Context(), e.ID, chargehand.Finished, chargehand.Completed, &store.Outcome{Output: inline(output), Files: []byte(files)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := map[string]bool{fx.get(e).ETag: true}
+	for _, step := range []struct {
+		deleted       chargehand.FileID
+		name, content string
+	}{{first, "two.txt", "22"}, {second, outputName, output}} {
+		if err := fx.DeleteFile(t.Context(), fx.p, step.deleted); err != nil {
+			t.Fatal(err)
+		}
+		got := fx.get(e)
+		if len(got.Results) != 1 || got.Results[0].Filename != step.name || tags[got.ETag] {
+			t.Fatalf("without %s the results are %+v, with the tag %s after %v", step.deleted, got.Results, got.ETag, tags)
+		}
+		tags[got.ETag] = true
+		link := linkOf(t, got.Results[0].URL)
+		if _, content, err := fx.OpenLink(t.Context(), link); err != nil || readAll(t, content) != step.content {
+			t.Errorf("the link of %s gives %v, want %s", step.name, err, step.content)
+		}
+		described, err := fx.GetFile(t.Context(), fx.p, ReadFile{ID: link.File}, view)
+		if err != nil || described.Name != step.name || described.Size != got.Results[0].Size || described.SHA256 != got.Results[0].SHA256 {
+			t.Errorf("%s is read as %+v, %v", step.name, described, err)
+		}
+	}
+}
+
 func TestReferencesInInputs(t *testing.T) {
 	fx := newFixture(t)
 	flow := fx.apply(definition("one", "1.0.0"))

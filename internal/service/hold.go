@@ -18,8 +18,12 @@ import (
 // process revokes so ends them within a second.
 const holdEvery = 600 * time.Millisecond
 
-// holdFailures is after how many failed readings in a row the held requests end.
-const holdFailures = 8
+// holdFailures is after how many readings in a row that failed to read a key or session its requests end. heldAtOnce is
+// how many keys and sessions are read in one transaction, which has holdEvery.
+const (
+	holdFailures = 8
+	heldAtOnce   = 100
+)
 
 // holds knows the keys and sessions of long requests: streams, and those that wait.
 type holds struct {
@@ -75,8 +79,7 @@ func (s *Service) Hold(ctx context.Context, p *Principal) (held context.Context,
 func (s *Service) checkHolds() {
 	ticker := time.NewTicker(holdEvery)
 	defer ticker.Stop()
-	h := &s.holds
-	failed := 0
+	h, unread := &s.holds, unreadHolds{}
 	for range ticker.C {
 		h.mu.Lock()
 		if len(h.byKey) == 0 {
@@ -86,16 +89,37 @@ func (s *Service) checkHolds() {
 		}
 		keys := slices.Collect(maps.Keys(h.byKey))
 		h.mu.Unlock()
-		known, err := s.heldRights(keys)
-		if err == nil {
-			failed = 0
-		} else if failed++; failed >= holdFailures {
-			for _, key := range keys {
-				known[key] = heldRights{end: &StreamEnd{Reason: EndUnavailable, Detail: "The storage cannot be used at the moment.", Reconnect: true}}
-			}
-		}
-		h.end(known)
+		h.end(unread.read(keys, s.heldRights))
 	}
+}
+
+// unreadHolds counts in how many readings in a row the rights of a key or session were not read.
+type unreadHolds map[holdKey]int
+
+// read reads the rights of keys, some at a time, those first that were not read for the longest. An error ends it: the
+// storage is away, or has much to do. The answer lacks those that were not read; if they were not for too long, it says
+// that their requests end.
+func (u unreadHolds) read(keys []holdKey, rights func([]holdKey) (map[holdKey]heldRights, error)) map[holdKey]heldRights {
+	slices.SortStableFunc(keys, func(a, b holdKey) int { return u[b] - u[a] })
+	known := make(map[holdKey]heldRights, len(keys))
+	for part := range slices.Chunk(keys, heldAtOnce) {
+		read, err := rights(part)
+		if err != nil {
+			break
+		}
+		maps.Copy(known, read)
+	}
+	before := maps.Clone(u)
+	clear(u) // others are not held any more
+	for _, key := range keys {
+		if _, read := known[key]; read {
+			continue
+		}
+		if u[key] = before[key] + 1; u[key] >= holdFailures {
+			known[key] = heldRights{end: &StreamEnd{Reason: EndUnavailable, Detail: "The storage cannot be used at the moment.", Reconnect: true}}
+		}
+	}
+	return known
 }
 
 // heldRights is what a key or session may do now; or why all its requests end.
@@ -129,7 +153,7 @@ func (h *holds) end(known map[holdKey]heldRights) {
 	}
 }
 
-// heldRights reads what keys and sessions may do now. The answer is never nil.
+// heldRights reads what keys and sessions may do now.
 func (s *Service) heldRights(keys []holdKey) (map[holdKey]heldRights, error) {
 	known := make(map[holdKey]heldRights, len(keys))
 	ctx, cancel := context.WithTimeout(context.Background(), holdEvery)

@@ -31,28 +31,26 @@ func (s *Service) listFilter(p *Principal, q *ListExecutions) (f store.Execution
 	}, possible
 }
 
-// listRows reads up to f.Limit rows, and the id behind which it has not looked (zero: there is none).
-// Codes: workflow_not_found.
-func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.ExecutionFilter, l *lister[T]) (rows []T, floor chargehand.ExecutionID, err error) {
-	if !q.Workflow.IsZero() {
-		row, err := s.knownWorkflow(l.r, p, q.Workflow)
-		if err != nil {
-			return nil, floor, err
-		}
-		f.Workflow = row.No
+// listPlan is a list that is to be read: in which scopes, how far, and how many rows are looked at, at most.
+type listPlan struct {
+	store.ExecutionFilter
+	scopes []executionScope // none: nothing is seen of what is listed
+	most   int
+}
+
+// planList looks up what a list is of; not that of a batch. Codes: workflow_not_found.
+func (s *Service) planList(r *store.Reader, p *Principal, q *ListExecutions, f store.ExecutionFilter) (plan listPlan, err error) {
+	if f.Workflow, err = s.workflowOfList(r, p, q); err != nil {
+		return plan, err
 	}
-	if !q.Batch.IsZero() { // there are at most as many as a batch has
-		rows, err := listItems(s, p, q, f, l)
-		return rows, floor, err
-	}
-	scopes, err := s.listScopesOf(l.r, p, q, f.Workflow)
+	scopes, err := s.listScopesOf(r, p, q, f.Workflow)
 	if err != nil || len(scopes) == 0 {
-		return nil, floor, err
+		return plan, err
 	}
 	if !q.Filter.Root.IsZero() {
-		root, err := l.r.ExecutionByID(p.AccountNo, p.Environment, q.Filter.Root)
+		root, err := r.ExecutionByID(p.AccountNo, p.Environment, q.Filter.Root)
 		if err != nil {
-			return nil, floor, notFoundIs(err, func() error { return nil })
+			return plan, notFoundIs(err, func() error { return nil })
 		}
 		f.Root = root.No
 	}
@@ -61,18 +59,50 @@ func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.Execut
 		most = max(1, most/2) // as many rows that have the label themselves, and as many items of batches that have it
 	}
 	if f.Narrowed() || slices.ContainsFunc(scopes, func(s executionScope) bool { return s.startedBy > 0 }) {
-		if f.Floor, err = listFloor(l.r, f, scopes, most); err != nil {
-			return nil, floor, err
+		if f.Floor, err = listFloor(r, f, scopes, most); err != nil {
+			return plan, err
 		}
 	}
-	if rows, err = l.scopes(f, scopes); err != nil {
+	return listPlan{f, scopes, most}, nil
+}
+
+// workflowOfList is the number of the workflow that a list is of; 0: of any. Codes: workflow_not_found.
+func (s *Service) workflowOfList(r *store.Reader, p *Principal, q *ListExecutions) (int64, error) {
+	if q.Workflow.IsZero() {
+		return 0, nil
+	}
+	row, err := s.knownWorkflow(r, p, q.Workflow)
+	return row.No, err
+}
+
+// listRows reads up to f.Limit rows, and the id behind which it has not looked (zero: there is none).
+// Codes: workflow_not_found.
+func listRows[T any](s *Service, p *Principal, q *ListExecutions, f store.ExecutionFilter, l *lister[T]) (rows []T, floor chargehand.ExecutionID, err error) {
+	if !q.Batch.IsZero() { // there are at most as many as a batch has
+		if f.Workflow, err = s.workflowOfList(l.r, p, q); err != nil {
+			return nil, floor, err
+		}
+		rows, err := listItems(s, p, q, f, l)
+		return rows, floor, err
+	}
+	plan, err := s.planList(l.r, p, q, f)
+	if err != nil || len(plan.scopes) == 0 {
 		return nil, floor, err
 	}
-	if rows, err = l.inRange(rows, f, scopes); err != nil {
+	return l.planned(&plan)
+}
+
+// planned reads the rows of a list, and the id behind which it has not looked.
+func (l *lister[T]) planned(plan *listPlan) (rows []T, floor chargehand.ExecutionID, err error) {
+	f := plan.ExecutionFilter
+	if rows, err = l.scopes(f, plan.scopes); err != nil {
+		return nil, floor, err
+	}
+	if rows, err = l.inRange(rows, f, plan.scopes); err != nil {
 		return nil, floor, err
 	}
 	if f.Label != nil && !f.Related() {
-		rows, f.Floor, err = l.labelled(f, scopes, rows, most)
+		rows, f.Floor, err = l.labelled(f, plan.scopes, rows, plan.most)
 	}
 	return rows, f.Floor, err
 }
@@ -181,7 +211,7 @@ func (l *lister[T]) labelled(f store.ExecutionFilter, scopes []executionScope, r
 			return l.cutAt(rows, f.Floor), f.Floor, nil
 		}
 		part := f
-		part.Batch, part.Part = b.No, true
+		part.Batch, part.Part, part.Inherited = b.No, true, true
 		for _, scope := range scopes {
 			part.Workflow, part.StartedBy = 0, scope.startedBy
 			if scope.workflow != 0 && scope.workflow != b.Workflow {

@@ -87,10 +87,17 @@ func (h *live) readTasksOf(t *topic, now time.Time) (next time.Duration) {
 	return liveCheck
 }
 
-// readTasks reads the timeline of a topic for all its readers.
+// readTasks reads the timeline of a topic for all its readers. It does not read that of a topic that its last reader
+// has left while other timelines were read: no reader waits for it, and those of others would have to.
 func (h *live) readTasks(t *topic, final bool) {
 	h.timelines <- struct{}{}
 	defer func() { <-h.timelines }()
+	h.mu.Lock()
+	left := len(t.readers) == 0 // a new reader has a new topic
+	h.mu.Unlock()
+	if left {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	began := time.Now()
@@ -100,8 +107,8 @@ func (h *live) readTasks(t *topic, final bool) {
 	log := t.tasks
 	log.reading, log.cost = false, time.Since(began)
 	if err != nil {
-		// An execution that is gone has no timeline: its row says so.
-		log.due = true
+		// An execution that is gone has no timeline: its row says so. Else once more, but not at once.
+		log.due, log.readAt = true, time.Now().Add(livePoll)
 		h.s.log.Warn("read a timeline for streams", "error", err)
 	} else {
 		log.read, log.final = true, final

@@ -25,6 +25,8 @@ type Me struct {
 	Grants     []Grant // the first 100, those of groups among them
 	MoreGrants bool    // there are more
 	Live, Test Scopes  // what the principal may do somewhere in each environment
+	// Installation tells that the principal may see the state of the whole installation, in live.
+	Installation bool
 }
 
 // GetMe returns the person of the principal, and what the principal may do. Codes: insufficient_scope.
@@ -76,7 +78,10 @@ func shownMe(r *store.Reader, p *Principal) (*Me, error) {
 			me.Live, me.Test = p.Scopes, 0
 		}
 	}
-	return me, nil
+	if me.Live.Has(ScopeAdmin) { // neither the role nor a key that has it is limited to a part
+		me.Installation, err = isOperator(r, p)
+	}
+	return me, err
 }
 
 // PatchMe changes the name and the language of the principal's person, in all accounts. Body: name, locale (null:

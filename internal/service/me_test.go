@@ -35,6 +35,36 @@ func TestMe(t *testing.T) {
 	}
 }
 
+// TestMeSeesTheInstallation: admins of the oldest account and their keys of live see its state, no others do.
+func TestMeSeesTheInstallation(t *testing.T) {
+	fx := newFixture(t)
+	fx.apply(definition("order", "1.0.0"))
+	admin := fx.as("ada", "admin")
+	inTest := *admin
+	inTest.Environment = chargehand.Test
+	keyOf := func(p *Principal, body string) *Principal { return fx.authenticate(fx.personal(p, body).Secret) }
+	eve := fx.newMember("eve")
+	eve.Account = fx.stranger().AccountNo
+	eve = fx.insert(eve, store.Grant{Role: "admin"})
+	for what, c := range map[string]struct {
+		by   *Principal
+		sees bool
+	}{
+		"an admin":                    {admin, true},
+		"an admin who works in test":  {&inTest, true},
+		"a viewer":                    {fx.as("bob", "viewer"), false},
+		"a key of an admin":           {keyOf(admin, `{"name": "a", "scopes": ["admin"]}`), true},
+		"its key with less":           {keyOf(admin, `{"name": "b", "scopes": ["workflows:read"]}`), false},
+		"its key of test":             {keyOf(&inTest, `{"name": "c", "environment": "test", "scopes": ["admin"]}`), false},
+		"an admin of another account": {fx.session(fx.signIn(eve), chargehand.Live), false},
+	} {
+		me, err := fx.GetMe(t.Context(), c.by)
+		if err != nil || me.Installation != c.sees {
+			t.Errorf("%s: %+v, %v", what, me, err)
+		}
+	}
+}
+
 func TestPatchMe(t *testing.T) {
 	fx := newFixture(t)
 	m := fx.member("ada", store.Grant{Role: "viewer"})

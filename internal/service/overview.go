@@ -173,6 +173,7 @@ func (s *Service) readBuckets(r *store.Reader, p *Principal, report *OverviewRep
 	fromMs, stepMs := report.From.UnixMilli(), report.Step.Milliseconds()
 	read := func(of store.RollupKey, each func(bucket int64, c *store.Rollup)) error {
 		of.Account, of.Environment = p.AccountNo, p.Environment
+		of.Day = report.Step%overviewDay == 0 // then buckets begin and end with a day
 		return r.Rollups(of, fromMs, report.To.UnixMilli(), func(hourMs int64, c *store.Rollup) { each((hourMs-fromMs)/stepMs, c) })
 	}
 	own := int64(0)

@@ -154,26 +154,32 @@ func (s *Service) complete(r *store.Reader, x *snapshot) (err error) {
 	if x.batch, err = s.names.batch(r, x.row.Batch); err != nil || !x.row.Status.Final() || x.summary && x.row.Status == chargehand.Finished {
 		return err
 	}
-	if x.outcome, err = r.Outcome(x.row.No); err != nil || x.outcome.Files == nil {
+	if x.outcome, err = r.Outcome(x.row.No); err != nil {
 		return err
 	}
-	order, err := resultIDs(&x.outcome)
-	if err != nil {
-		return err
+	x.files, err = resultFiles(r, &x.row, &x.outcome)
+	return err
+}
+
+// resultFiles are the result files that an execution still has, in order; none: the output is its result.
+func resultFiles(r *store.Reader, e *store.Execution, o *store.Outcome) (files []store.File, err error) {
+	order, err := resultIDs(o)
+	if err != nil || len(order) == 0 {
+		return nil, err
 	}
-	found, err := r.FilesByID(x.row.Account, x.row.Environment, order)
+	found, err := r.FilesByID(e.Account, e.Environment, order)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, id := range order {
 		if file, ok := found[id]; ok {
-			x.files = append(x.files, file)
+			files = append(files, file)
 		}
 	}
-	return nil
+	return files, nil
 }
 
-// resultIDs are the result files of an outcome, in order; none: the output is shown as a file.
+// resultIDs are the result files of an outcome, in order, also those that were deleted; none: the output is the result.
 func resultIDs(o *store.Outcome) ([]chargehand.FileID, error) {
 	if o.Files == nil {
 		return nil, nil
@@ -204,7 +210,7 @@ func (s *Service) show(x *snapshot, v View) (*Execution, error) {
 	}
 	e.about(x)
 	now := s.now()
-	e.ETag = executionTag(e, now)
+	e.ETag = executionTag(e, len(x.files), now)
 	switch {
 	case row.Status == chargehand.Errored:
 		var err error
@@ -264,8 +270,9 @@ func (s *Service) showOutput(ctx context.Context, x *snapshot, v View) ([]byte, 
 	return value.Marshal(withBase(output, v.BaseURL, known)), nil
 }
 
-// executionTag changes whenever the answer does, and every half-hour, because of the links.
-func executionTag(e *Execution, now time.Time) string {
+// executionTag changes whenever the answer does, and every half-hour, because of the links. files is how many result
+// files are left: they can be deleted.
+func executionTag(e *Execution, files int, now time.Time) string {
 	tag := make([]byte, 0, 40)
 	tag = append(tag, 'a'+byte(e.Status), 'a'+byte(e.Phase))
 	if w := e.WaitingFor; w != nil {
@@ -281,7 +288,7 @@ func executionTag(e *Execution, now time.Time) string {
 	if a := e.Attempting; a != nil {
 		tag = strconv.AppendInt(append(tag, '-'), milliOf(a.NextAt), 36)
 	}
-	for _, n := range [...]int64{milliOf(e.StartedAt), milliOf(e.FinishedAt), now.UnixMilli() / linkHalf.Milliseconds()} {
+	for _, n := range [...]int64{milliOf(e.StartedAt), milliOf(e.FinishedAt), int64(files), now.UnixMilli() / linkHalf.Milliseconds()} {
 		tag = strconv.AppendInt(append(tag, '-'), n, 36)
 	}
 	return string(tag)

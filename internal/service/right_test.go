@@ -16,7 +16,11 @@ import (
 // member inserts an active member of the account with grants.
 func (fx *fixture) member(name string, grants ...store.Grant) store.Member {
 	fx.t.Helper()
-	m := fx.newMember(name)
+	return fx.insert(fx.newMember(name), grants...)
+}
+
+func (fx *fixture) insert(m store.Member, grants ...store.Grant) store.Member {
+	fx.t.Helper()
 	err := fx.rows.Update(fx.t.Context(), func(tx *store.Tx) error {
 		if err := tx.InsertPerson(&m.Person); err != nil {
 			return err

@@ -142,12 +142,18 @@ func RequireWhole(p *Principal) error {
 // nothing, and what concerns the whole installation names them all. Codes: insufficient_scope.
 func (s *Service) RequireOperator(ctx context.Context, p *Principal) error {
 	return s.view(ctx, func(r *store.Reader) error {
-		accounts, err := r.Accounts()
-		if err == nil && (len(accounts) == 0 || accounts[0].No != p.AccountNo) {
+		operator, err := isOperator(r, p)
+		if err == nil && !operator {
 			err = chargehand.NewError(chargehand.CodeInsufficientScope, "This shows the whole installation. Use a key of its oldest account.")
 		}
 		return err
 	})
+}
+
+// isOperator tells whether the account of the principal is the operator's.
+func isOperator(r *store.Reader, p *Principal) (bool, error) {
+	accounts, err := r.Accounts()
+	return err == nil && len(accounts) > 0 && accounts[0].No == p.AccountNo, err
 }
 
 // howToPublish tells the holder of a key that does not publish what to do.

@@ -309,6 +309,39 @@ func TestFollowIsBounded(t *testing.T) {
 	follow(&two).want("initial")
 }
 
+// TestTimelinesOfLeftStreams: who opens streams and leaves them at once does not have their timelines read.
+func TestTimelinesOfLeftStreams(t *testing.T) {
+	fx := telling(newFixture(t))
+	e := fx.create(fx.apply(definition("flow", "1.0.0")).ID, noInput)
+	fx.run(e.ID, store.StateActive)
+	fx.engine.traced(e.ID, entry("a", 1, 1, 0))
+	follow := func() *reader {
+		r := fx.follows(t, func(ctx context.Context, send func([]StreamEvent) error) error {
+			return fx.FollowExecution(ctx, fx.p, FollowExecution{Workflow: e.Workflow, Execution: e.ID}, send)
+		})
+		r.want("processing")
+		return r
+	}
+	for range liveTimelines { // others are being read
+		fx.live.timelines <- struct{}{}
+	}
+	for range 5 * liveTimelines {
+		r := follow()
+		r.cancel()
+		if err := <-r.end; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	before, last := fx.engine.read.Load(), follow()
+	for range liveTimelines {
+		<-fx.live.timelines
+	}
+	last.want("1 a")
+	if n := fx.engine.read.Load() - before; n != 1 {
+		t.Errorf("%d timelines were read", n)
+	}
+}
+
 // TestSlowReader: one who takes too long for what is sent at once is cut, and may come back. One who is behind gets
 // everything, also what is not kept in memory.
 func TestSlowReader(t *testing.T) {

@@ -221,12 +221,18 @@ type BatchFilter struct {
 	Limit                           int
 }
 
-// ListBatches reads a page of batches, newest first by id.
-func (r *Reader) ListBatches(f BatchFilter) ([]Batch, error) {
-	low, high := idBounds(f.CreatedAfterMs, f.CreatedBeforeMs)
+// bounds is the range of ids, low included and high not.
+func (f *BatchFilter) bounds() (low, high []byte) {
+	low, high = idBounds(f.CreatedAfterMs, f.CreatedBeforeMs)
 	if !f.Before.IsZero() && bytes.Compare(f.Before[:], high) < 0 {
 		high = f.Before[:]
 	}
+	return low, high
+}
+
+// ListBatches reads a page of batches, newest first by id.
+func (r *Reader) ListBatches(f BatchFilter) ([]Batch, error) {
+	low, high := f.bounds()
 	const order = ` AND id >= ?5 AND id < ?3 ORDER BY id DESC LIMIT ?4`
 	scope, is := f.Account, `account = ?1`
 	if f.Workflow != 0 {

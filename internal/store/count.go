@@ -32,6 +32,24 @@ func (r *Reader) ExecutionKeys(f ExecutionFilter) (list []ExecutionKey, err erro
 	return list, err
 }
 
+// CountListed counts what ListExecutions reads, up to the limit of the filter. It reads columns only of rows that have
+// to be looked at.
+func (r *Reader) CountListed(f ExecutionFilter) (int64, error) {
+	statuses := statusesOf(f.Statuses, f.Phases)
+	if len(statuses) == 0 {
+		return 0, nil
+	}
+	l := f.listing(statuses)
+	if l.label && l.rest == "" { // the index has all that is asked for
+		l.from = `label l`
+	}
+	parts := make([]string, len(l.ranges))
+	for i, one := range l.ranges {
+		parts[i] = `SELECT 1 AS one FROM ` + l.from + ` WHERE ` + l.common + ` AND ` + one + l.rest
+	}
+	return r.count("count executions", `SELECT COUNT(*) FROM (`+strings.Join(parts, ` UNION ALL `)+` LIMIT ?5) counted`, l.args...)
+}
+
 // FailedExecution is an execution that has failed, as Failures reads it.
 type FailedExecution struct {
 	ExecutionKey

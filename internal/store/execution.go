@@ -139,8 +139,8 @@ func (t *Tx) insertExecution(e *Execution, bytes int64) error {
 		}
 	}
 	for _, l := range e.Labels {
-		err := t.c.Send("insert label", `INSERT INTO label (execution, account, environment, name, value, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
-			no, e.Account, int64(e.Environment), l.Name, l.Value, e.ID[:])
+		err := t.c.Send("insert label", `INSERT INTO label (execution, account, environment, workflow, name, value, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+			no, e.Account, int64(e.Environment), e.Workflow, l.Name, l.Value, e.ID[:])
 		if err != nil {
 			return err
 		}

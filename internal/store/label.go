@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -88,6 +90,30 @@ func (r *Reader) LabelsOfBatches(batches []int64) (map[int64][]Label, error) {
 		return nil, fmt.Errorf("read labels of batches: %w", err)
 	}
 	return labels, nil
+}
+
+// BatchesWithLabel reads the batches with a label, newest first by id, those that were made in the time of a filter and
+// are behind its Before; its workflow, actor and limit are not looked at. Where more than limit batches have the label,
+// few is false, and there are none. It reads the index of labels, and up to limit batches.
+func (r *Reader) BatchesWithLabel(f BatchFilter, label Label, limit int) (list []Batch, few bool, err error) {
+	nos, err := readAll(r, "find batches with a label", `SELECT batch FROM batch_label
+ WHERE account = ?1 AND environment = ?2 AND name = ?3 AND value = ?4 ORDER BY last_id DESC LIMIT ?5`, func(row Row, no *int64) { *no = row.Int(0) },
+		f.Account, int64(f.Environment), label.Name, label.Value, int64(limit)+1)
+	if err != nil || len(nos) > limit {
+		return nil, false, err
+	}
+	low, high := f.bounds()
+	err = inGroups(nos, func(in string, args []any) error {
+		some, err := r.batches(selectBatch+` WHERE no IN (`+in+`)`, args...)
+		for i := range some {
+			if id := some[i].ID[:]; bytes.Compare(id, low) >= 0 && bytes.Compare(id, high) < 0 {
+				list = append(list, some[i])
+			}
+		}
+		return err
+	})
+	slices.SortFunc(list, func(a, b Batch) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	return list, err == nil, err
 }
 
 // BatchLabels reads the labels of a batch, by name.

@@ -16,6 +16,7 @@ type Conditions struct {
 	Waits         []WaitKind             // what it waits for
 	WaitsForSlot  bool                   // or for a slot
 	Label         *Label                 // one that it has itself, by an index. Those of batches: see LabelledBatches
+	Inherited     bool                   // Batch has Label, and its items too, but for those with another value
 	Labels        []Label                // more of them, its own or of its batch; it has all
 	Root          int64                  // of its tree; not the root itself
 	RetryOf       chargehand.ExecutionID // it repeats this one
@@ -146,7 +147,10 @@ func (f *ExecutionFilter) drive(l *listing, statuses []chargehand.Status, byLabe
 		if len(statuses) < len(allStatuses) {
 			l.rest += in(l, `+e.status`, numbers)
 		}
-		if f.Workflow != 0 {
+		switch {
+		case f.Workflow != 0 && byLabel: // the index of labels has it
+			l.common += ` AND l.workflow = ` + l.arg(f.Workflow)
+		case f.Workflow != 0:
 			l.rest += ` AND +e.workflow = ` + l.arg(f.Workflow)
 		}
 	}
@@ -184,8 +188,8 @@ func (f *ExecutionFilter) drive(l *listing, statuses []chargehand.Status, byLabe
 		statuses = allStatuses // they have one, which the index does not have
 		rows()
 		return
-	case f.Workflow != 0:
-		l.common += ` AND e.workflow = ` + l.arg(f.Workflow)
+	case f.Workflow != 0: // its index begins with the workflow
+		l.common = strings.ReplaceAll(l.common, `e.account`, `+e.account`) + ` AND e.workflow = ` + l.arg(f.Workflow)
 	}
 	for _, status := range numbers {
 		l.ranges = append(l.ranges, `e.status = `+l.arg(status))
@@ -247,7 +251,10 @@ func (f *ExecutionFilter) narrow(l *listing) {
 			l.rest += ` AND e.error_at = ` + l.arg(c.Failure.At)
 		}
 	}
-	if c.Label != nil && (f.Batch != 0 || f.Related()) {
+	switch {
+	case c.Label != nil && f.Batch != 0 && c.Inherited:
+		l.rest += ` AND NOT EXISTS (SELECT 1 FROM label o WHERE o.execution = e.no AND o.name = ` + l.arg(c.Label.Name) + ` AND o.value <> ` + l.arg(c.Label.Value) + `)`
+	case c.Label != nil && (f.Batch != 0 || f.Related()):
 		l.rest += ` AND ` + l.labelled(*c.Label)
 	}
 	for _, label := range c.Labels {

@@ -108,8 +108,19 @@ var openStatuses = []chargehand.Status{chargehand.Initial, chargehand.Processing
 
 // OldestUnfinished reads the execution that was created first of those that have not ended and are not delayed, and
 // that a filter selects.
-// It looks at up to limit of each status. Errors: ErrNotFound.
+// It looks at up to limit of each status: at a few first, because a database may read all that it may be asked for.
+// Errors: ErrNotFound.
 func (r *Reader) OldestUnfinished(f NowFilter, limit int) (oldest Execution, err error) {
+	const few = 50
+	if limit > few {
+		if oldest, err = r.oldestUnfinished(f, few); !errors.Is(err, ErrNotFound) {
+			return oldest, err
+		}
+	}
+	return r.oldestUnfinished(f, limit)
+}
+
+func (r *Reader) oldestUnfinished(f NowFilter, limit int) (oldest Execution, err error) {
 	where, args := `e.account = ?1 AND e.environment = ?2`, []any{f.Account, int64(f.Environment), int64(limit)}
 	switch {
 	case f.StartedBy < 0:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -313,13 +314,53 @@ func (r *Reader) countEnded(p *RollupPart, counted *tally, limit int) (full bool
 
 // currentRollups adds what is stored to changes.
 func (r *Reader) currentRollups(changes Rollups) (Rollups, error) {
-	for key, c := range changes {
-		err := r.Rollups(key, key.HourMs, key.HourMs+1, func(_ int64, stored *Rollup) { c.Merge(stored) })
+	return changes, r.storedRollups(slices.SortedFunc(maps.Keys(changes), compareRollups), func(key RollupKey, stored *Rollup) {
+		if c := changes[key]; c != nil {
+			c.Merge(stored)
+		}
+	})
+}
+
+// rollupsAtOnce is how many rollups a statement reads by their keys: each of them is a step into the index, and a round
+// trip would cost more.
+const rollupsAtOnce = 40
+
+// storedRollups reads the rollups of some keys, as far as there are any.
+func (r *Reader) storedRollups(keys []RollupKey, each func(RollupKey, *Rollup)) error {
+	for some := range slices.Chunk(keys, rollupsAtOnce) {
+		err := groups(len(some), func(from, n, size int) error {
+			var query strings.Builder
+			args := make([]any, 0, 6*size)
+			for i := range size {
+				if i > 0 {
+					query.WriteString("\nUNION ALL ")
+				}
+				at := len(args)
+				fmt.Fprintf(&query, `SELECT account, environment, workflow, actor, day, hour_ms, started, finished, failed, cancelled, durations FROM rollup
+ WHERE account = ?%d AND environment = ?%d AND workflow = ?%d AND actor = ?%d AND day = ?%d AND hour_ms = ?%d`, at+1, at+2, at+3, at+4, at+5, at+6)
+				key := RollupKey{} // fills the list up: there is no account 0
+				if i < n {
+					key = some[from+i]
+				}
+				args = append(args, key.Account, int64(key.Environment), key.Workflow, key.Actor, key.day(), key.HourMs)
+			}
+			return r.c.Query(query.String(), func(row Row) error {
+				key := RollupKey{
+					Account: row.Int(0), Environment: chargehand.Environment(row.Int(1)), Workflow: row.Int(2), Actor: row.Int(3), Day: row.Int(4) != 0, HourMs: row.Int(5),
+				}
+				c := Rollup{Started: row.Int(6), Finished: row.Int(7), Failed: row.Int(8), Cancelled: row.Int(9)}
+				if err := c.Durations.MergeBytes(row.Bytes(10)); err != nil {
+					return err
+				}
+				each(key, &c)
+				return nil
+			}, args...)
+		})
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("read rollups: %w", err)
 		}
 	}
-	return changes, nil
+	return nil
 }
 
 // PutRollupPart writes what a View has counted, and how far it got. Errors: ErrConflict, if another Update has counted
@@ -343,17 +384,23 @@ func (t *Tx) PutRollupPart(p *RollupPart) error {
 }
 
 func (t *Tx) putRollups(values Rollups) error {
+	rows := make([][]any, 0, len(values))
 	for _, key := range slices.SortedFunc(maps.Keys(values), compareRollups) {
 		c := values[key]
-		err := t.c.Send("write rollup", `INSERT INTO rollup (account, environment, workflow, actor, day, hour_ms, started, finished, failed, cancelled, durations)
+		rows = append(rows, []any{
+			key.Account, int64(key.Environment), key.Workflow, key.Actor, key.day(), key.HourMs,
+			c.Started, c.Finished, c.Failed, c.Cancelled, bytesArg(c.Durations.Bytes()),
+		})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := t.c.Each(`INSERT INTO rollup (account, environment, workflow, actor, day, hour_ms, started, finished, failed, cancelled, durations)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
  ON CONFLICT (account, environment, workflow, actor, day, hour_ms) DO UPDATE SET started = excluded.started, finished = excluded.finished,
- failed = excluded.failed, cancelled = excluded.cancelled, durations = excluded.durations`,
-			key.Account, int64(key.Environment), key.Workflow, key.Actor, key.day(), key.HourMs,
-			c.Started, c.Finished, c.Failed, c.Cancelled, bytesArg(c.Durations.Bytes()))
-		if err != nil {
-			return err
-		}
+ failed = excluded.failed, cancelled = excluded.cancelled, durations = excluded.durations`, rows)
+	if err != nil {
+		return fmt.Errorf("write rollups: %w", err)
 	}
 	return nil
 }

@@ -52,9 +52,9 @@ type Conn interface {
 	// others: its error, which says what, then comes from there. Within one Update,
 	// statements take effect in the order of the calls.
 	Send(what, query string, args ...any) error
-	// Each runs an UPDATE once for each of some rows of arguments, and returns how many rows of the database it has
-	// changed in all. The first argument is the key of the row that is changed: no two of them are the same. A dialect
-	// may run it for many at once.
+	// Each runs an UPDATE, or an INSERT that may update a row (ON CONFLICT DO UPDATE), once for each of some rows of
+	// arguments, and returns how many rows of the database it has changed in all. The first arguments are the key of the
+	// row that is changed: no two of them are the same. A dialect may run it for many at once.
 	Each(query string, args [][]any) (changed int64, err error)
 	// Count changes sums that quotas bound. The dialect adds up the changes of all Updates of a commit, writes them with
 	// it (WriteUsage), and drops those of an Update that fails.

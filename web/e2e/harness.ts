@@ -1,4 +1,4 @@
-import { expect, test as base, type BrowserContext } from "@playwright/test";
+import { expect, test as base, type BrowserContext, type Page } from "@playwright/test";
 import { Faults } from "./faults.ts";
 import { Hand, type Way } from "./hand.ts";
 import { inspect } from "./inspect.ts";
@@ -120,6 +120,14 @@ async function keepLog(server: Server, info: Info): Promise<void> {
   if (info.status !== info.expectedStatus) {
     await info.attach("log of the server", { body: server.log(), contentType: "text/plain" });
   }
+}
+
+/** Continues after another sign-in. The page does so by itself where it has the focus again and sees the new session. */
+export async function carryOn(page: Page) {
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  const button = dialog.getByRole("button", { name: "Continue" });
+  await button.click({ timeout: 10_000 }).catch(() => expect(dialog, "it does not end by itself").toHaveCount(0));
+  await expect(page.getByRole("dialog")).toHaveCount(0);
 }
 
 /** The cookies of a browser that carry a session. Another one tells that a person has signed in there before. */

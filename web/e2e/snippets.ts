@@ -34,6 +34,10 @@ export function snippetsOf(page: Page, title?: string, also: readonly "Go"[] = [
   );
 }
 
+/** Runs a command that a page has copied, with an API key: what it prints. */
+export const runCommand = (text: string, key: string): Promise<string> =>
+  inFolder((folder) => started("curl", text, key, folder));
+
 async function started(name: string, text: string, key: string, folder: string): Promise<string> {
   const env = { ...process.env, CHARGEHAND_API_KEY: key, PATH: `${resolve(root, "bin")}:${process.env["PATH"]}` };
   const how = programs[name];

@@ -24,7 +24,7 @@ const (
 	startedTime = 500 * time.Millisecond
 	// returnTime bounds the search for tasks that a stop has lost. A task that the search does not find is lost when
 	// its heartbeat is missed.
-	returnTime = 2 * time.Second
+	returnTime = 5 * time.Second
 	// returnsAtOnce is the number of workflows that are described at once.
 	returnsAtOnce = 8
 	// attemptTime is how long an attempt is remembered after its end, at least: until Temporal

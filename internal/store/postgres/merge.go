@@ -10,7 +10,7 @@ import (
 // Statements of the same text that travel together are sent as one, for many rows: PostgreSQL begins and ends each
 // statement, which costs more than the row that it writes. Only those are merged whose order does not matter: INSERTs
 // of a row each between which nothing else was asked for, because no table refers to another one and none has triggers;
-// and the UPDATEs of Each. One that stands for many and fails does not tell which of them has failed. So groups with
+// and the statements of Each. One that stands for many and fails does not tell which of them has failed. So groups with
 // savepoints merge nothing; others run again with savepoints when one of their statements is refused.
 
 // leastMerged is from how many on entries are merged.
@@ -110,11 +110,13 @@ func (s *session) mayMerge(e *entry) bool {
 		}
 		s.merged[e.statement] = text
 	}
-	return text != "" && (e.each || strings.HasPrefix(e.text, "INSERT "))
+	// An INSERT that may update a row ends otherwise: several of them may be for the same row.
+	return text != "" && (e.each || strings.HasPrefix(e.text, "INSERT ") && strings.HasSuffix(e.text, ")"))
 }
 
 var (
 	plainInsert = regexp.MustCompile(`^(INSERT INTO [a-z_]+ \([a-z0-9_,\s]+\)\s+)VALUES \(([^()]*)\)$`)
+	upsert      = regexp.MustCompile(`^(INSERT INTO [a-z_]+ \([a-z0-9_,\s]+\)\s+)VALUES \(([^()]*)\)(\s+ON CONFLICT \([a-z_,\s]+\) DO UPDATE SET [a-z_=.,\s]+)$`)
 	plainUpdate = regexp.MustCompile(`^(UPDATE [a-z_]+ SET [^()]*) (WHERE [^()]*)$`)
 	parameter   = regexp.MustCompile(`\$(\d+)`)
 )
@@ -140,6 +142,9 @@ func manyText(text string) string {
 	of := func(text string) string { return parameter.ReplaceAllString(text, "v.c$1") }
 	if m := plainInsert.FindStringSubmatch(text); m != nil {
 		return m[1] + "SELECT " + of(m[2]) + " " + from
+	}
+	if m := upsert.FindStringSubmatch(text); m != nil {
+		return m[1] + "SELECT " + of(m[2]) + " " + from + m[3]
 	}
 	if m := plainUpdate.FindStringSubmatch(text); m != nil {
 		return of(m[1]) + " " + from + " " + of(m[2])

@@ -173,6 +173,9 @@ func checkPlan(t *testing.T, db store.DB, query string, args []any) {
 	t.Helper()
 	lines := plan(t, db, query, args)
 	for _, line := range lines {
+		if line == "SCAN counted" { // of a subquery that goes through an index, with a LIMIT
+			continue
+		}
 		scan := strings.HasPrefix(line, "SCAN") && line != "SCAN CONSTANT ROW"
 		if scan || strings.Contains(line, "TEMP B-TREE") || strings.Contains(line, "AUTOMATIC") {
 			t.Errorf("%s\nis planned as:\n  %s", query, strings.Join(lines, "\n  "))
@@ -249,6 +252,22 @@ func TestPlansOfHotQueries(t *testing.T) {
 			_, err := r.ExecutionKeys(store.ExecutionFilter{Account: 1, Environment: 1, Limit: 10})
 			return err
 		}, []string{"MERGE (UNION ALL)", "SEARCH e USING COVERING INDEX execution_environment (account=? AND environment=? AND status=? AND id>? AND id<?)"}},
+		"count of a workflow": {func(r *store.Reader) error {
+			_, err := r.CountListed(store.ExecutionFilter{Account: 1, Environment: 1, Workflow: 3, Limit: 10})
+			return err
+		}, []string{"SEARCH e USING COVERING INDEX execution_workflow (workflow=? AND environment=? AND status=? AND id>? AND id<?)"}},
+		"count by label": {func(r *store.Reader) error {
+			_, err := r.CountListed(store.ExecutionFilter{Account: 1, Environment: 1, Limit: 10, Conditions: store.Conditions{Label: &store.Label{Name: "a", Value: "b"}}})
+			return err
+		}, []string{"SEARCH l USING COVERING INDEX label_value (account=? AND environment=? AND name=? AND value=? AND id>? AND id<?)"}},
+		"count by label and workflow": {func(r *store.Reader) error {
+			_, err := r.CountListed(store.ExecutionFilter{Account: 1, Environment: 1, Workflow: 3, Limit: 10, Conditions: store.Conditions{Label: &store.Label{Name: "a", Value: "b"}}})
+			return err
+		}, []string{"SEARCH l USING COVERING INDEX label_value (account=? AND environment=? AND name=? AND value=? AND id>? AND id<?)"}},
+		"batches with a label": {func(r *store.Reader) error {
+			_, _, err := r.BatchesWithLabel(store.BatchFilter{Account: 1, Environment: 1}, store.Label{Name: "a", Value: "b"}, 10)
+			return err
+		}, []string{"SEARCH batch_label USING COVERING INDEX batch_label_value (account=? AND environment=? AND name=? AND value=?)"}},
 		"failures": {func(r *store.Reader) error {
 			_, err := r.Failures(store.ExecutionFilter{Account: 1, Environment: 1, Failed: true, Workflow: 2, StartedBy: -7, Limit: 10})
 			return err

@@ -139,7 +139,7 @@ func (db *DB) bringUp(known schema, o Options) error {
 }
 
 // bringUpTime is how long a process waits for another one to bring the schema up to date.
-const bringUpTime = 5 * time.Second
+const bringUpTime = 10 * time.Second
 
 // Update implements store.DB.
 func (db *DB) Update(ctx context.Context, fn func(store.Conn) error) error {

@@ -26,6 +26,7 @@ var batchTests = map[string]func(*fixture){
 	"counts by state":             batchCounts,
 	"items in pages":              batchItems,
 	"list":                        listBatches,
+	"list by label":               batchesWithLabel,
 	"concurrency":                 batchConcurrency,
 	"refused":                     batchRefused,
 }

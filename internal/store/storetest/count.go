@@ -30,6 +30,7 @@ func conditions(first chargehand.ExecutionID) []store.ExecutionFilter {
 		{Workflow: 1, Conditions: store.Conditions{ErrorCodes: []string{"a"}}}, {Batch: 1, Conditions: store.Conditions{ErrorCodes: []string{"a"}}},
 		with(store.Conditions{Waits: []store.WaitKind{store.WaitTimer, store.WaitEvent}}), with(store.Conditions{WaitsForSlot: true}),
 		with(store.Conditions{WaitsForSlot: true, Waits: []store.WaitKind{store.WaitTimer}}), {Batch: 1, Conditions: store.Conditions{Label: team}},
+		{Batch: 1, Conditions: store.Conditions{Label: team, Inherited: true}}, {Batch: 1, Part: true, Conditions: store.Conditions{Label: team, Inherited: true, ErrorCodes: []string{"a"}}},
 		with(store.Conditions{Label: team}), with(store.Conditions{Label: team, ErrorCodes: []string{"a"}}), with(store.Conditions{Labels: []store.Label{*team}}),
 		{StartedBy: -7, Conditions: store.Conditions{Label: team}}, with(store.Conditions{Root: 1}), with(store.Conditions{Root: 1, ErrorCodes: []string{"a"}}),
 		with(store.Conditions{RetryOf: first}), with(store.Conditions{RetryOf: first, Root: 1, Label: team}), {Workflow: 1, StartedBy: -7, Conditions: store.Conditions{RetryOf: first}},
@@ -63,6 +64,9 @@ func failing(f *fixture, n int) []store.Execution {
 		}
 		if i < 9 {
 			e.Account, e.Workflow, e.Item, e.Labels = 1, 1, int64(i), nil
+			if i == 4 || i == 6 { // of its own, the one of the batch and another one
+				e.Labels = []store.Label{{Name: "team", Value: string(rune('a' + (i-4)/2))}}
+			}
 			b.LastItem = e.ID
 		}
 		if i > 0 && i%4 == 1 {
@@ -98,8 +102,8 @@ func failing(f *fixture, n int) []store.Execution {
 	return all
 }
 
-// keysOfLists: for every condition, in both orders, the keys are those of the rows of a list, and failures are those of
-// the rows that have failed.
+// keysOfLists: for every condition, in both orders, the keys are those of the rows of a list, and so many are counted;
+// failures are those of the rows that have failed. What the items of a batch inherit is what they have.
 func keysOfLists(f *fixture) {
 	listed, grouped := 0, 0
 	for _, filter := range conditions(failing(f, 90)[89].ID) {
@@ -129,6 +133,21 @@ func keysOfLists(f *fixture) {
 				if !slices.Equal(keys, want) || !slices.Equal(got, wantFailed) {
 					f.Errorf("%+v lists %d rows, %d keys; %d failures, want %d", filter, len(want), len(keys), len(got), len(wantFailed))
 				}
+				if filter.Inherited {
+					plain := filter
+					plain.Inherited = false
+					all, err := r.ExecutionKeys(plain)
+					if err != nil || !slices.Equal(all, want) || len(all) == 0 {
+						f.Errorf("%+v lists %d rows, %d of which have the label (%v)", filter, len(want), len(all), err)
+					}
+				}
+				for _, filter.Limit = range []int{1000, len(want), max(0, len(want)-1)} {
+					n, err := r.CountListed(filter)
+					if n != int64(min(len(want), filter.Limit)) || err != nil {
+						f.Errorf("%+v counts %d rows of %d (%v)", filter, n, len(want), err)
+					}
+				}
+				filter.Limit = 1000
 				listed, grouped = listed+len(want), grouped+len(got)
 				if filter.Batch == 0 {
 					_, _, err1 = r.Examined(filter, 5)
@@ -296,6 +315,21 @@ func oldestUnfinished(f *fixture) {
 			return err
 		})
 	}
+	waiting := f.execution(startMs + 200) // behind more delayed ones than are looked at first
+	waiting.Account, waiting.Environment = 7, chargehand.Live
+	later := []*store.Execution{&waiting}
+	for i := range 60 {
+		e := f.execution(startMs + int64(i))
+		e.Account, e.Environment, e.State, e.Status, e.Phase, e.StartMs = 7, chargehand.Live, store.StateDelayed, chargehand.Initial, chargehand.Pending, startMs+9000
+		later = append(later, &e)
+	}
+	f.insert(later...)
+	f.view(func(r *store.Reader) error {
+		if e, err := r.OldestUnfinished(store.NowFilter{Account: 7, Environment: chargehand.Live}, 1000); err != nil || e.No != waiting.No {
+			f.Errorf("behind delayed ones: %d (%v), want %d", e.No, err, waiting.No)
+		}
+		return nil
+	})
 	f.view(func(r *store.Reader) error {
 		if _, err := r.OldestUnfinished(store.NowFilter{Account: 1, Environment: chargehand.Test}, 10); !errors.Is(err, store.ErrNotFound) {
 			f.Errorf("another environment: %v", err)

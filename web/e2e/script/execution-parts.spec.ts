@@ -8,7 +8,8 @@ import { expect, test as base } from "../harness.ts";
 import { answerWith } from "../hold.ts";
 import { heapOf, measured, Work } from "../measure.ts";
 import { Admin } from "../people.ts";
-import { apply, refuse, run } from "../workflows.ts";
+import { runCommand } from "../snippets.ts";
+import { apply, greets, refuse, run } from "../workflows.ts";
 
 /** Answers every request, and counts them. */
 const test = base.extend<{ receiver: { url: string; calls: () => number } }>({
@@ -136,6 +137,56 @@ test("all that is kept of an execution is downloaded as one zip file", async ({
   await hand.press("Download everything");
   await expect(page.getByText("Too much for one archive")).toBeVisible();
   expect(watch.take()).toEqual([expect.stringMatching(/^422 for .*\/archive$/)]);
+});
+
+test("the definition that an execution runs is shown though it has changed, and a copied command starts it again", async ({
+  page,
+  admin,
+  enter,
+  hand,
+  inspect,
+}) => {
+  const document = { name: `again-${crypto.randomUUID().slice(0, 8)}` };
+  const workflow = await apply(admin, greets, { document });
+  const path = `/workflows/${workflow.id}/executions?wait=30s`;
+  const start = { input: { name: `O'Brien "Ö" \\ $HOME` }, labels: { customer: "42" } };
+  const { execution_id: id } = await admin.call<{ execution_id: string }>("POST", path, start);
+  await apply(admin, [{ other: { set: { greeting: "changed" } } }], { document });
+  await enter("operator", "Alan Turing");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`/executions/${id}`);
+  await hand.press("More");
+  await hand.press("Copy as curl");
+  await expect(page.getByRole("button", { name: "Copied", exact: true })).toBeVisible();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  expect(command).toContain("$CHARGEHAND_API_KEY");
+  const body = { name: "again", environment: "live", preset: "run" };
+  const { key } = await admin.call<{ key: string }>("POST", "/me/api-keys", body);
+  const begun = JSON.parse(await runCommand(command, key)) as { execution_id: string };
+  expect(begun.execution_id).not.toBe(id);
+  expect(await admin.call("GET", `/executions/${begun.execution_id}`)).toMatchObject({
+    workflow: workflow.name,
+    ...start,
+  });
+
+  await hand.press("Open the definition");
+  const dialog = page.getByRole("dialog", { name: `Definition of ${workflow.name}` });
+  await expect(dialog).toContainText("Version 1.0.0, revision 1");
+  const text = dialog.getByRole("region", { name: "Definition" });
+  await expect(text).toContainText("${ .name }");
+  await expect(text).not.toContainText("changed");
+  await inspect("execution-definition");
+  const [file] = await Promise.all([page.waitForEvent("download"), hand.press("Download")]);
+  expect(JSON.parse(await readFile(await file.path(), "utf8"))).toMatchObject({ document, do: greets });
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "More" })).toBeFocused();
+
+  // Who only reads executions starts none.
+  await enter("viewer", "Vera Rubin");
+  await page.goto(`/executions/${id}`);
+  await hand.press("More");
+  await expect(page.getByRole("button", { name: "Open the definition" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Copy as curl" })).toHaveCount(0);
 });
 
 /** The entries of a zip file, which Python has checked and unpacked. */

@@ -19,6 +19,9 @@ test("a failed execution says why, shows the failing task, and is repeated with 
   await page.goto(`/executions/${failed}`);
   const inspector = page.getByRole("region", { name: "Run of the task" });
   await expect(page.locator(".alert")).toContainText("Refused by Anna");
+  const { started_at: started } = await admin.call<{ started_at: string }>("GET", `/executions/${failed}`);
+  const began = page.locator(".execution-head").getByText(/^Started /);
+  await expect(began.locator("time")).toHaveAttribute("datetime", started);
   const alike = page.locator(".alert").getByRole("link", { name: "2 times like this in 24 hours" });
   await expect(alike).toHaveAttribute("href", /failure%3A|failure:/);
   await expect(page.getByRole("treeitem", { name: /refuse/ })).toHaveAttribute("aria-selected", "true");

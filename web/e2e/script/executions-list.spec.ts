@@ -212,6 +212,16 @@ test("the executions that are selected are saved as a file", async ({ page, admi
   }
   const bar = page.getByRole("region", { name: "Selected executions" });
   await expect(bar).toContainText("3 selected");
+  // Escape closes what was opened last, and nothing behind it.
+  await hand.press("Views");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("group", { name: "Views" })).toHaveCount(0);
+  await expect(bar).toContainText("3 selected");
+  // Of all, one is taken out.
+  await hand.press("Select all that match the filter");
+  await expect(bar).toContainText("All that match the filter are selected");
+  await rows(page).first().getByRole("checkbox").press("Space");
+  await expect(bar).toContainText("3 selected");
   await bar.getByRole("button", { name: "Export" }).press("Enter");
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText("The 3 executions that are selected, newest first.");

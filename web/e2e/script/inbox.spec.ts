@@ -494,6 +494,9 @@ test("an execution that waits for a person says so everywhere, and leads to the 
   await page.getByText("What led here").click();
   await expect(page.getByRole("tree").getByText("needs a person")).toBeVisible();
   await inspect("inbox-led");
+  const shorten = page.getByRole("checkbox", { name: "Collapse idle time" });
+  await shorten.uncheck();
+  await expect(shorten).not.toBeChecked();
   await page.getByRole("treeitem").click();
   await expect(page).toHaveURL(`/executions/${task.execution}?task=/do/0/ask`);
   const links = page.getByRole("link", { name: "Open the task" });

@@ -23,6 +23,7 @@ test("a value is searched, and a part of it is named", async ({ page, admin, mem
     customer: { "first name": "Ada", tags: ["needless"] },
     numbers,
     total: 12,
+    long: 2 ** 60, // as long as JavaScript holds no others exactly
     state: "new",
     small: null,
   };
@@ -32,6 +33,7 @@ test("a value is searched, and a part of it is named", async ({ page, admin, mem
   await page.goto(`/executions/${id}?tab=io`);
   const tree = page.locator(".json-tree").first();
   await expect(tree).toContainText("numbers: 3,000 items");
+  await expect(tree).toContainText(/long: \d{19} \(rounded by this page\)/u);
   // What is small is not searched.
   await expect(page.getByLabel("Search in Output")).toHaveCount(0);
 

@@ -64,6 +64,7 @@ test("a person sees what failed and what runs, and goes to it", async ({ page, f
   await page.getByText("As a table").click();
 
   await hand.follow("7 days");
+  await expect(page.getByRole("navigation", { name: "Time" }).locator("[aria-current]")).toHaveText(["7 days"]);
   await expect(page).toHaveURL(`${server.url}/?span=7d`);
   await expect(totals.locator(".bars a")).toHaveCount(29);
   await hand.follow(`1 failure · ${bad.name}`);
@@ -119,6 +120,25 @@ test("the overview tells those who see its health that something is wrong with t
   await page.goto(server.url);
   await expect(page.getByRole("region", { name: "Now" })).toBeVisible();
   await expect(page.getByRole("list", { name: "Installation" })).toHaveCount(0);
+});
+
+test("an admin of an account that does not run the installation is led to no health, and asks for none", async ({
+  page,
+  admin,
+}) => {
+  await admin.enter(page.context());
+  await page.route("**/api/v1/me", async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), installation: false } });
+  });
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto("/");
+  await expect(page.getByRole("region", { name: "Now" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Users" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Health" })).toHaveCount(0);
+  expect(asked).toContain("/api/v1/me");
+  expect(asked).not.toContain("/api/v1/system");
 });
 
 test("a person who may not read executions reads why, and a failing server says so", async ({

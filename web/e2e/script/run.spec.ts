@@ -132,6 +132,11 @@ test("a form has a field for what a schema can say", async ({ page, admin, enter
   await letThrough();
   await expect(page.getByRole("button", { name: "Remove dot.txt" })).toBeVisible();
   await expect(page.getByLabel("Id", { exact: true })).toHaveValue("4711");
+  // One that was removed can be chosen again: browsers tell of no change when a field has it still.
+  await hand.press("Remove dot.txt");
+  await expect(page.getByLabel("Picture", { exact: true })).toHaveValue("");
+  await page.getByLabel("Picture", { exact: true }).setInputFiles(picture);
+  await expect(page.getByRole("button", { name: "Remove dot.txt" })).toBeVisible();
   await hand.press("Add an entry to Rows");
   await hand.press("Add an entry to Rows");
   await page.getByLabel("Item", { exact: true }).nth(1).fill("lamp");

@@ -174,3 +174,110 @@ test("a workflow that is not there says so, and a participant sees no definition
   await inspect("workflow-missing");
   expect(watch.take().filter((line) => !/^40[34] for /.test(line))).toEqual([]);
 });
+
+/** Drops a file on the page, as from a window of the desktop. */
+const dropFile = (page: Page, name: string, text: string) =>
+  page.locator("main").evaluate(
+    (element, file) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([file.text], file.name));
+      for (const type of ["dragover", "drop"]) {
+        element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      }
+    },
+    { name, text },
+  );
+
+test("a publisher deletes a workflow, what has begun continues, and the list says that it is gone", async ({
+  page,
+  admin,
+  enter,
+  hand,
+  watch,
+  inspect,
+}) => {
+  const namespace = `gone-${crypto.randomUUID().slice(0, 8)}`;
+  const workflow = await apply(admin, waits, { document: { namespace } });
+  const stays = await apply(admin, greets, { document: { namespace } });
+  const begun = await run(admin, workflow, {}, "0s");
+  await enter("publisher", "Alan Turing");
+  await page.goto(`/workflows?namespace=${namespace}`);
+  await expect(rows(page)).toHaveCount(2);
+  await hand.follow(workflow.name);
+
+  await hand.press("More");
+  await expect(page.getByRole("group", { name: "More" })).toContainText(workflow.id);
+  await inspect("workflow-more");
+  await hand.press("Delete");
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("Executions that have begun continue");
+  await hand.fill(`Type ${workflow.name}`, "another");
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(dialog).toContainText(`This is not ${workflow.name}.`);
+  await expect(dialog.getByRole("textbox")).toBeFocused();
+  await inspect("workflow-delete");
+  await hand.fill(`Type ${workflow.name}`, workflow.name);
+
+  await answerWith(page, "**/api/v1/workflows/*", { status: 409, title: "Another change was faster" });
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(dialog.getByRole("alert")).toContainText("Another change was faster");
+  await page.unrouteAll({ behavior: "wait" });
+  expect(watch.take().filter((line) => !line.startsWith("409 for "))).toEqual([]);
+
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(page).toHaveURL("/workflows");
+  await expect(page.getByText(`${workflow.name} is deleted.`)).toBeVisible();
+  await inspect("workflows-deleted");
+  await hand.fill("Namespace", namespace);
+  await hand.press("Apply");
+  await expect(rows(page)).toHaveCount(1);
+  await expect(rows(page)).toContainText(stays.name);
+  await page.goto(`/executions/${begun}`);
+  await expect(page.locator(".execution-head")).toContainText("waiting");
+  await page.goto("/workflows");
+  await expect(page.locator(".list tbody tr").first()).toBeVisible();
+  await expect(page.getByText(`${workflow.name} is deleted.`)).toHaveCount(0);
+});
+
+test("an author does not delete what was published, and a viewer has no Run", async ({ page, admin, enter, hand }) => {
+  const namespace = `kept-${crypto.randomUUID().slice(0, 8)}`;
+  const workflow = await apply(admin, greets, { document: { namespace } });
+  await enter("author", "Ada Lovelace");
+  await page.goto(`/workflows/${workflow.name}`);
+  await hand.press("More");
+  await expect(page.getByRole("group", { name: "More" })).toContainText(workflow.id);
+  await expect(page.getByRole("button", { name: "Delete", exact: true })).toHaveCount(0);
+
+  await enter("viewer", "Vera Rubin");
+  await page.goto(`/workflows?namespace=${namespace}`);
+  await expect(rows(page)).toHaveCount(1);
+  await expect(page.getByRole("link", { name: `Run ${workflow.name}` })).toHaveCount(0);
+});
+
+test("a person starts a workflow from its row, and opens a file by dropping it on the list", async ({
+  page,
+  admin,
+  enter,
+  hand,
+  inspect,
+}) => {
+  const namespace = `rows-${crypto.randomUUID().slice(0, 8)}`;
+  const workflow = await apply(admin, greets, { document: { namespace } });
+  await enter("admin", "Alan Turing");
+  await page.goto(`/workflows?namespace=${namespace}`);
+  await inspect("workflows-rows");
+  await hand.follow(`Run ${workflow.name}`);
+  await expect(page).toHaveURL(`/workflows/${workflow.name}?tab=run`);
+  await expect(page.getByRole("button", { name: "Start", exact: true })).toBeVisible();
+
+  await page.goBack();
+  await expect(rows(page)).toHaveCount(1);
+  await dropFile(page, "notes.txt", "no definition");
+  await expect(page.getByRole("alert")).toContainText("notes.txt was not opened");
+  await dropFile(page, "dropped.yaml", "document: { dsl: '1.0.3', namespace: default, name: was-dropped }\n");
+  await expect(page).toHaveURL("/workflows/new");
+  const text = page.getByRole("textbox", { name: "Definition", exact: true });
+  await expect(text).toContainText("was-dropped");
+  await text.press("ControlOrMeta+z");
+  await expect(text).toContainText("new-workflow");
+});

@@ -301,8 +301,9 @@ export async function retry(execution: Execution, key: string, body: Schemas["Re
   return made.execution_id;
 }
 
-/** The address of a file as the browser itself asks for it: with the session, on this origin. */
-export function contentAddress(url: string): string {
-  const found = new URL(url, location.href);
-  return found.pathname + found.search;
-}
+/**
+ * Where the browser itself finds the content of a file, with the session of the person. The signature of the link is left
+ * out: signed links end after an hour, and may lead to a store on another host, from which a page shows nothing.
+ */
+export const contentAddress = (url: string): string =>
+  `${new URL(url, "http://localhost").pathname}?environment=${environment()}`;

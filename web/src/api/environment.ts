@@ -8,3 +8,6 @@ export const environment = (): Environment => current;
 export function setEnvironment(next: Environment): void {
   current = next;
 }
+
+/** The environment that the query of an address names. What it has is not checked before. */
+export const environmentOf = ({ env }: { env?: unknown }): Environment => (env === "test" ? "test" : "live");

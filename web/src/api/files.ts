@@ -19,7 +19,7 @@ export async function uploadFile(file: File): Promise<Schemas["FileReference"]> 
 export function textQuestion(address: string, size: number, bytes: number) {
   const { pathname, searchParams } = new URL(address, location.href);
   const fileId = pathname.split("/").at(-2) ?? "";
-  const { environment: _, ...query } = Object.fromEntries(searchParams);
+  const { environment: _, ...query } = Object.fromEntries(searchParams); // the question has it as a header
   return queryOptions({
     queryKey: [environment(), "file", fileId, query["task_id"] ?? ""],
     queryFn: async ({ signal }) => {

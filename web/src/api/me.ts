@@ -43,8 +43,12 @@ export async function lookForSession(): Promise<boolean> {
 
 export const useMe = (): Me => useSuspenseQuery(meQuestion()).data;
 
-/** Whether the person may do something somewhere in the environment of the page. What is missing is not shown. */
+/**
+ * Whether the person may do something somewhere in the environment of the page; with `installation`, whether the server
+ * shows them the state of the installation. What is missing is not shown.
+ */
 export function useMay(): (scope: string) => boolean {
-  const scopes = useMe().scopes[environment()];
-  return (scope) => scopes.includes(scope);
+  const { scopes, installation } = useMe();
+  const here = scopes[environment()];
+  return (scope) => (scope === "installation" ? installation : here.includes(scope));
 }

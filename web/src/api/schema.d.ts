@@ -2723,6 +2723,7 @@ export type components = {
             more_grants: boolean;
             scopes: components["schemas"]["MeScopes"];
             environments: ("live" | "test")[];
+            installation: boolean;
             version: string;
         };
         MeScopes: {

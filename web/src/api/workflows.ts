@@ -150,6 +150,20 @@ export async function publish(id: string, version: Version, once: string): Promi
   await queries.invalidateQueries({ queryKey: [environment(), "workflows"] });
 }
 
+/** Deletes a workflow whose page is shown: the page is left before anything is asked again. */
+export async function deleteWorkflow(
+  { id, namespace, name }: WorkflowDetail,
+  leave: () => Promise<void>,
+): Promise<void> {
+  await client.DELETE("/workflows/{workflowId}", { params: { path: { workflowId: id } } });
+  // It is gone in both environments. A list that comes back would show it until it is answered.
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[1] === "workflows", type: "inactive" });
+  await leave();
+  const path = workflowPath(namespace, name);
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[1] === "workflow" && queryKey[2] === path });
+  await queries.invalidateQueries({ queryKey: [environment(), "workflows"] });
+}
+
 /** Starts an execution, of another version than usual if one is given. The same key never starts two. */
 export async function start(
   id: string,

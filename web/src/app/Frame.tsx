@@ -4,7 +4,7 @@ import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { IconMenu2, IconSearch } from "@tabler/icons-react";
 import { Suspense, useEffect, useState } from "react";
 import { lostId, useLostSince } from "../api/connection.ts";
-import { environment } from "../api/environment.ts";
+import { environment, environmentOf } from "../api/environment.ts";
 import { useMay, useMe } from "../api/me.ts";
 import { underWayQuestion } from "../api/operations.ts";
 import { Problem } from "../api/problem.ts";
@@ -32,14 +32,14 @@ const SessionEnded = later(() => import("./SessionEnded.tsx"));
 export function Frame() {
   const [dialog, setDialog] = useState<"palette" | "keys">();
   const [menuAt, setMenuAt] = useState<string>(); // the page on which the menu was opened
-  const search = useRouterState({ select: (state) => state.location.search as { env?: string } });
+  const env = useRouterState({ select: (state) => environmentOf(state.location.search) });
   const place = useRouterState({ select: (state) => state.location.pathname });
   const menu = menuAt === place;
   const ended = useSessionEnded();
   useKeys({ palette: () => setDialog("palette"), help: () => setDialog("keys") });
   const close = () => setDialog(undefined);
   return (
-    <div className="frame" data-environment={search.env ?? "live"}>
+    <div className="frame" data-environment={env}>
       <a className="skip" href="#main">
         {t().skip}
       </a>
@@ -141,16 +141,19 @@ function Waiting() {
   );
 }
 
-/** The address of the section that a page belongs to. */
+/** The address of the section that a page belongs to. An action on many executions has no list of its own. */
 function sectionOf(path: string): string {
   const [, first = "", second = ""] = path.split("/");
+  if (first === "operations") {
+    return "/executions";
+  }
   return first === "admin" || first === "account" ? `/${first}/${second}` : `/${first}`;
 }
 
 /** Links to the same section in the other environment. */
 function EnvironmentSwitch() {
   const { environments } = useMe();
-  const env = useRouterState({ select: (state) => (state.location.search as { env?: string }).env ?? "live" });
+  const env = useRouterState({ select: (state) => environmentOf(state.location.search) });
   const section = useRouterState({ select: (state) => sectionOf(state.location.pathname) });
   if (environments.length < 2 && env === (environments[0] ?? "live")) {
     return env === "test" ? <strong>{t().environment.test}</strong> : null;

@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, Navigate, retainSearchParams } from "@tanstack/react-router";
 import type { ComponentType } from "react";
-import { setEnvironment, type Environment } from "../api/environment.ts";
+import { environmentOf, setEnvironment, type Environment } from "../api/environment.ts";
 import { meQuestion, useMay } from "../api/me.ts";
 import { spans, type Span } from "../api/overview.ts";
 import { userStatuses, type UserFilter } from "../api/people.ts";
@@ -36,7 +36,7 @@ const root = createRootRoute({
   // A link that is pointed at is loaded beforehand: the page that is shown stays in its environment.
   beforeLoad: ({ search, preload }) => {
     if (!preload) {
-      setEnvironment(search.env ?? "live");
+      setEnvironment(environmentOf(search));
     }
   },
   loader: async () => {
@@ -73,7 +73,7 @@ const home = createRoute({
   path: "/",
   validateSearch: (search: Record<string, unknown>): { span?: Span } => {
     const span = text(search["span"]);
-    return span !== undefined && span in spans ? { span: span as Span } : {};
+    return span !== undefined && Object.hasOwn(spans, span) ? { span: span as Span } : {};
   },
   component: Object.assign(Home, { preload: Overview.preload }),
 });

@@ -55,7 +55,7 @@ export const adminSections = [
   { to: "/admin/audit", key: "a", icon: IconHistory, name: () => t().nav.audit, scopes: ["admin"] },
   { to: "/admin/secrets", key: "s", icon: IconKey, name: () => t().nav.secrets, scopes: ["admin"] },
   { to: "/admin/limits", key: "l", icon: IconGauge, name: () => t().nav.limits, scopes: ["admin"] },
-  { to: "/admin/health", key: "h", icon: IconHeartbeat, name: () => t().nav.health, scopes: ["admin"] },
+  { to: "/admin/health", key: "h", icon: IconHeartbeat, name: () => t().nav.health, scopes: ["installation"] },
 ] as const;
 
 export const allSections = [...sections, ...adminSections] as const;

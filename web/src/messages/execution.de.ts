@@ -75,7 +75,7 @@ export const execution = {
     accepted: "Angenommen",
     began: "Begonnen",
     ended: "Zu Ende",
-    pass: (n: string) => `Durchlauf ${n}`,
+    pass: (n: string) => `Durchgang ${n}`,
     attempt: (n: number) => `Versuch ${formatNumber(n)}`,
     gap: (from: number, to: number) =>
       `Die Ereignisse ${formatNumber(from)} bis ${formatNumber(to)} sind nicht mehr da.`,
@@ -184,6 +184,7 @@ export const execution = {
     jq: "Pfad für jq",
     pointer: "JSON Pointer",
     value: "Wert",
+    rounded: "(von dieser Seite gerundet)",
   },
   log: {
     name: "Zeilen des Protokolls",
@@ -211,6 +212,14 @@ export const execution = {
     archive: "Alles laden",
     archiveHelp: "Eine ZIP-Datei mit Ein- und Ausgabe, Definition, Verlauf, Protokoll und Dateien.",
     archived: "Das Laden beginnt.",
+    definition: "Definition öffnen",
+    definitionOf: (workflow: string) => `Definition von ${workflow}`,
+    revision: (version: string, n: number) =>
+      `Version ${version}, Revision ${formatNumber(n)}: was diese Ausführung ausführt, wie auch immer der Workflow inzwischen ist.`,
+    curl: "Als curl kopieren",
+    curlHelp:
+      "Ein Befehl, der ihren Workflow mit derselben Eingabe und denselben Labels startet, in der Version, die dann gilt. Der Schlüssel kommt aus $CHARGEHAND_API_KEY.",
+    notCopied: "Der Browser hat es nicht erlaubt.",
   },
   actions: {
     cancel: "Abbrechen",

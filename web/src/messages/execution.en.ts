@@ -183,6 +183,7 @@ export const execution = {
     jq: "Path for jq",
     pointer: "JSON Pointer",
     value: "Value",
+    rounded: "(rounded by this page)",
   },
   log: {
     name: "Lines of the log",
@@ -210,6 +211,14 @@ export const execution = {
     archive: "Download everything",
     archiveHelp: "A zip file with input and output, definition, timeline, log and files.",
     archived: "The download begins.",
+    definition: "Open the definition",
+    definitionOf: (workflow: string) => `Definition of ${workflow}`,
+    revision: (version: string, n: number) =>
+      `Version ${version}, revision ${formatNumber(n)}: what this execution runs, whatever the workflow is by now.`,
+    curl: "Copy as curl",
+    curlHelp:
+      "A command that starts its workflow with the same input and labels, in the version that counts by then. The key is read from $CHARGEHAND_API_KEY.",
+    notCopied: "The browser did not allow it.",
   },
   actions: {
     cancel: "Cancel",

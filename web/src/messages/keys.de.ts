@@ -10,7 +10,6 @@ export const apiKeys = {
     "Ein Schlüssel des Kontos gehört keiner Person: Er bleibt, wenn du gehst. Admins sehen auch die persönlichen Schlüssel anderer und können sie widerrufen.",
   accountEmpty: "In dieser Umgebung gibt es keinen Schlüssel.",
   personal: "persönlich",
-  personalHelp: "Der Schlüssel einer Person: Nur sie erneuert ihn.",
   create: "Neuer Schlüssel",
   make: "Schlüssel anlegen",
   name: "Name",

@@ -10,7 +10,6 @@ export const apiKeys = {
     "A key of the account stands for no person: it stays when you leave. Admins see the personal keys of others too, and can revoke them.",
   accountEmpty: "There is no key in this environment.",
   personal: "personal",
-  personalHelp: "The key of a person: only they rotate it.",
   create: "New key",
   make: "Make the key",
   name: "Name",

@@ -43,7 +43,7 @@ export const tasks = {
   you: "du",
 
   execution: "Ausführung",
-  item: "Element",
+  item: "Eintrag",
   status: {
     open: "offen",
     claimed: "übernommen",
@@ -129,11 +129,9 @@ export const tasks = {
   withdrawnTitle: "Diese Aufgabe wurde zurückgezogen",
 
   led: "Was hierher geführt hat",
-  toExecution: "Ausführung öffnen",
   noExecution: "Du darfst die Ausführung nicht sehen.",
   history: "Verlauf",
   begun: "Die Aufgabe wurde gestellt.",
-  noComments: "Es gibt keine Kommentare.",
   newComment: "Neuer Kommentar",
   addComment: "Kommentar hinzufügen",
 

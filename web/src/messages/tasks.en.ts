@@ -128,11 +128,9 @@ export const tasks = {
   withdrawnTitle: "This task was withdrawn",
 
   led: "What led here",
-  toExecution: "Open the execution",
   noExecution: "You may not see the execution.",
   history: "History",
   begun: "The task was opened.",
-  noComments: "There are no comments.",
   newComment: "New comment",
   addComment: "Add the comment",
 

@@ -31,6 +31,12 @@ export const workflows = {
   emptyHelp: "Dieser Befehl fügt eines der Beispiele hinzu:",
   emptyFiltered: "Keine Workflows passen.",
   count: (n: number) => plural(n, "Workflow", "Workflows"),
+  run: "Starten",
+  runOf: (name: string) => `${name} starten`,
+  deleted: (name: string) => `${name} ist gelöscht.`,
+  dropHere: "Lass die Datei los, um sie im Editor zu öffnen.",
+  notOpened: (name: string) =>
+    `${name} wurde nicht geöffnet: Eine Definition ist eine Datei .yaml, .yml oder .json von höchstens 1 MiB.`,
 } satisfies typeof english;
 
 export const workflow = {
@@ -49,8 +55,8 @@ export const workflow = {
     about:
       "So starten Programme diesen Workflow. Die Eingabe ist die des Formulars. Ihren Schlüssel lesen sie aus CHARGEHAND_API_KEY:",
     one: "Eine Ausführung",
-    batch: "Ein Batch",
-    aboutBatch: "Eine Ausführung für jedes Element. Hier haben zwei Elemente die Eingabe des Formulars.",
+    batch: "Ein Stapel",
+    aboutBatch: "Eine Ausführung für jeden Eintrag. Hier haben zwei Einträge die Eingabe des Formulars.",
   },
   lines: (n: number) => plural(n, "Zeile", "Zeilen"),
   download: "Herunterladen",
@@ -69,6 +75,18 @@ export const workflow = {
   rollBackTitle: (version: string) => `Auf Version ${version} zurückgehen`,
   publishHelp:
     "Ausführungen, die von nun an starten, folgen ihr. Eine andere Version kann jederzeit veröffentlicht werden.",
+  more: "Mehr",
+  id: "ID",
+  delete: "Löschen",
+  deleteTitle: (name: string) => `${name} löschen`,
+  deleteHelp:
+    "Er verschwindet aus den Listen von live und test, mit seinen Versionen und Entwürfen, und kann nicht mehr gestartet werden. Sein Zeitplan endet, und er startet bei keinem Ereignis mehr.",
+  deleteStays:
+    "Begonnene Ausführungen laufen weiter, und alle sind über ihre ID lesbar, solange sie aufbewahrt werden. Keine kann wiederholt werden, und eine Aufgabe eines anderen Workflows, die diesen startet, schlägt fehl.",
+  deleteAgain:
+    "Das lässt sich nicht rückgängig machen. Wird später eine Definition unter diesem Namen angewendet, ist es ein anderer Workflow: Schlüssel und Geheimnisse, die auf diesen beschränkt sind, gelten nicht für ihn.",
+  typeName: (name: string) => `Zum Fortfahren ${name} eingeben`,
+  wrongName: (name: string) => `Das ist nicht ${name}.`,
   staying: (count: string, version: string) => `${count}, die mit ${version} begonnen haben, bleiben dabei.`,
 } satisfies typeof englishOfOne;
 
@@ -114,7 +132,9 @@ export const form = {
   wrong: {
     missing: "Bitte ausfüllen.",
     number: "Das ist keine Zahl.",
+    thousands: "Bitte ohne Kommas zwischen den Tausendern schreiben.",
     integer: "Das ist keine ganze Zahl.",
+    long: "Diese Seite würde eine Zahl mit so vielen Ziffern runden. API und Kommandozeile senden sie, wie sie ist.",
     json: "Das ist kein JSON oder nicht das, was verlangt ist: Ein Objekt steht in geschweiften Klammern.",
     name: "Jeder Eintrag braucht einen eigenen Namen.",
   },

@@ -31,6 +31,11 @@ export const workflows = {
   emptyHelp: "This command adds one of the examples:",
   emptyFiltered: "No workflows match.",
   count: (n: number) => plural(n, "workflow", "workflows"),
+  run: "Run",
+  runOf: (name: string) => `Run ${name}`,
+  deleted: (name: string) => `${name} is deleted.`,
+  dropHere: "Drop the file to open it in the editor.",
+  notOpened: (name: string) => `${name} was not opened: a definition is a file .yaml, .yml or .json of at most 1 MiB.`,
 };
 
 export const workflow = {
@@ -68,6 +73,18 @@ export const workflow = {
   publishTitle: (version: string) => `Publish version ${version}`,
   rollBackTitle: (version: string) => `Roll back to version ${version}`,
   publishHelp: "Executions that start from now on follow it. Another version can be published at any time.",
+  more: "More",
+  id: "Id",
+  delete: "Delete",
+  deleteTitle: (name: string) => `Delete ${name}`,
+  deleteHelp:
+    "It goes from the lists of live and test, with its versions and drafts, and cannot be started any more. Its schedule ends, and it starts on no event.",
+  deleteStays:
+    "Executions that have begun continue, and all can be read by their ids as long as they are kept. None can be retried, and a task of another workflow that runs this one fails.",
+  deleteAgain:
+    "This cannot be undone. A definition that is applied under this name later makes another workflow: keys and secrets that are limited to this one are not for it.",
+  typeName: (name: string) => `Type ${name}`,
+  wrongName: (name: string) => `This is not ${name}.`,
   staying: (count: string, version: string) => `${count} that have begun with ${version} stay on it.`,
 };
 
@@ -112,7 +129,9 @@ export const form = {
   wrong: {
     missing: "Fill this in.",
     number: "This is no number.",
+    thousands: "Write the number without commas between thousands.",
     integer: "This is no whole number.",
+    long: "This page would round a number with so many digits. The API and the command line send it as it is.",
     json: "This is not JSON, or not what is asked for: an object is in braces.",
     name: "Each entry needs a name of its own.",
   },

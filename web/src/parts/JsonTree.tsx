@@ -3,6 +3,7 @@ import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { createContext, use, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { executionTexts } from "../messages/execution.ts";
 import { Copy } from "./Copy.tsx";
+import { isLong } from "./form/value.ts";
 import { fieldsOf, find, has, jqOf, type Path, pointerOf, textOf } from "./jsonpath.ts";
 
 const step = 100;
@@ -222,9 +223,12 @@ function Leaf({ value, whole: found }: { value: unknown; whole: boolean }) {
   const text = textOf(value);
   if (whole || found || text.length <= longText) {
     return (
-      <code>
-        <Marked text={text} wanted={wanted} />
-      </code>
+      <>
+        <code>
+          <Marked text={text} wanted={wanted} />
+        </code>
+        {typeof value === "number" && isLong(text) && <span className="meta"> {executionTexts().json.rounded}</span>}
+      </>
     );
   }
   return (

@@ -21,15 +21,17 @@ export function Menu({
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && !event.defaultPrevented) {
+      const inDialog = event.target instanceof Element && event.target.closest("[role=dialog]") !== null;
+      if (event.key === "Escape" && !event.defaultPrevented && !inDialog) {
+        event.preventDefault(); // what it closes too without a menu stays
         setOpen(false);
         button.current?.focus();
       }
     };
     if (open) {
-      addEventListener("keydown", press);
+      addEventListener("keydown", press, true); // before all others
     }
-    return () => removeEventListener("keydown", press);
+    return () => removeEventListener("keydown", press, true);
   }, [open]);
   const wasOpen = useRef(false);
   useLayoutEffect(() => {

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { textQuestion } from "../api/files.ts";
 import { filesTexts } from "../messages/files.ts";
 import { JsonTree } from "./JsonTree.tsx";
+import { isImage, isText, plainType } from "./media.ts";
 import { Failure } from "./Notice.tsx";
 import { readSeparated, type Separated } from "./separated.ts";
 import { Waiting } from "./Waiting.tsx";
@@ -19,13 +20,6 @@ export interface Previewed {
   /** Where the browser finds its content, at this server. */
   address: string;
 }
-
-const plainType = (type: string) => type.toLowerCase().split(";")[0] ?? "";
-const isImage = (type: string) => /^image\/(png|jpeg|gif|webp|avif|svg\+xml)$/.test(plainType(type));
-const isText = (type: string) => /^(text\/.+|application\/(json|yaml|xml|.+\+json))$/.test(plainType(type));
-
-/** Whether there is a preview of files of a media type. */
-export const hasPreview = (type: string): boolean => isImage(type) || isText(type);
 
 /** A file, if it is an image or text. Nothing in it runs. */
 export function Preview({ file }: { file: Previewed }) {

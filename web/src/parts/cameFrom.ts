@@ -1,3 +1,5 @@
+import { keep } from "./kept.ts";
+
 const place = "chargehand-came-from";
 
 /** The list that a person looks at, so that a page of one of its rows leads to the ones before and after it. */
@@ -6,7 +8,7 @@ interface CameFrom {
   ids: readonly string[];
 }
 
-export const rememberList = (list: CameFrom): void => sessionStorage.setItem(place, JSON.stringify(list));
+export const rememberList = (list: CameFrom): void => void keep(place, list);
 
 /** The neighbours of an id in the list that one came from, if it is in it. */
 export function neighbours(id: string): { before?: string; after?: string } {

@@ -26,7 +26,33 @@ export function readKept(place: string): unknown {
   return text === null ? undefined : JSON.parse(text);
 }
 
-export const keep = (place: string, value: unknown): void => sessionStorage.setItem(place, JSON.stringify(value));
+/** What may be forgotten when the browser has no more room: where persons were in lists that they have left. */
+const small = /^chargehand-(list|height-[^:]*|selection|row|focus):/;
+
+/**
+ * Keeps a text in this tab, and says whether there was room for it. Without room an older one is forgotten too, because
+ * it is not true any more. It never throws: the page continues without it.
+ */
+export function put(place: string, text: string): boolean {
+  const set = () => {
+    try {
+      sessionStorage.setItem(place, text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (set()) {
+    return true;
+  }
+  Object.keys(sessionStorage)
+    .filter((other) => small.test(other))
+    .forEach((other) => sessionStorage.removeItem(other));
+  sessionStorage.removeItem(place);
+  return set();
+}
+
+export const keep = (place: string, value: unknown): boolean => put(place, JSON.stringify(value));
 
 /** A state that is kept for the entry of the history. */
 export function useKept<T>(name: string, initial: T): [T, (next: T) => void] {

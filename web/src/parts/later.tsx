@@ -2,6 +2,7 @@ import { use, useEffect, useReducer, type ComponentType, type ReactNode } from "
 import { isLost, onReturn, reachable } from "../api/connection.ts";
 import { Problem } from "../api/problem.ts";
 import { withTexts } from "../messages/index.ts";
+import { put } from "./kept.ts";
 import { Failure } from "./Notice.tsx";
 
 export interface BrokenProps {
@@ -60,7 +61,7 @@ function Absent({ error, reset, Broken }: BrokenProps & { Broken: ComponentType<
   const gone = !(error instanceof Problem) && !reloadedLately();
   useEffect(() => {
     if (gone) {
-      sessionStorage.setItem(mark, String(Date.now()));
+      put(mark, String(Date.now()));
       location.reload();
     }
     if (error instanceof Problem && !isLost()) {

@@ -4,6 +4,7 @@ import { queries } from "../api/query.ts";
 import { patchMe, putSettings, settingsQuestion, type Settings } from "../api/settings.ts";
 import { languages, pageLanguage, setLanguage, setTimeZone, type Language } from "../messages/index.ts";
 import { setDensity } from "./density.ts";
+import { put } from "./kept.ts";
 import { switchKeys } from "./keys.ts";
 import { setScheme } from "./scheme.ts";
 
@@ -18,7 +19,7 @@ function belongsTo(me: Me): void {
   if (before !== null && before !== me.user.id) {
     sessionStorage.clear();
   }
-  sessionStorage.setItem(person, me.user.id);
+  put(person, me.user.id);
 }
 
 /** The language of the UI for the language of a person, which may name a country too. */

@@ -1,4 +1,5 @@
 import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import { put } from "./kept.ts";
 import { keysAreOn, typing } from "./keys.ts";
 
 /** What all rows of lists have. */
@@ -77,8 +78,8 @@ export function useRows(refresh: () => void): { current: string | null; choose: 
   return {
     current,
     choose(id) {
-      sessionStorage.setItem(place, id);
-      sessionStorage.setItem(placeOfFocus(), id);
+      put(place, id);
+      put(placeOfFocus(), id);
       setCurrent(id);
     },
   };

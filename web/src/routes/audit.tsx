@@ -4,6 +4,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { auditQuestion, exportAudit, type AuditEntry, type AuditFilter } from "../api/audit.ts";
 import { environment } from "../api/environment.ts";
+import { checked } from "../parts/checked.ts";
 import { Action } from "../parts/Action.tsx";
 import { save } from "../parts/save.ts";
 import { t } from "../messages/index.ts";
@@ -22,7 +23,7 @@ const route = getRouteApi("/admin/audit");
 /** Who has changed what, the newest first. The filter, and the entry that is open, are the address. */
 export default function Audit() {
   const texts = auditTexts();
-  const { env: _, entry, ...filter } = route.useSearch();
+  const { env: _, entry, ...filter } = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/admin/audit" });
   const list = useInfiniteQuery(auditQuestion(filter));
   const listing = useListing<AuditEntry>(list, auditQuestion(filter).queryKey);

@@ -10,6 +10,7 @@ import { every, queries } from "../api/query.ts";
 import { follow } from "../api/follow.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { formatNumber } from "../messages/format.ts";
+import { checked } from "../parts/checked.ts";
 import { Action } from "../parts/Action.tsx";
 import { readFields, writeFields } from "../parts/batch/fields.ts";
 import { Grid } from "../parts/batch/Grid.tsx";
@@ -39,7 +40,7 @@ const gathered = 2000;
 /** A batch: how far it is, what failed, and its items. */
 export default function BatchPage() {
   const { id } = route.useParams();
-  const { state, fields } = route.useSearch();
+  const { state, fields } = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/batches/$id" });
   const [asking, setAsking] = useState(false);
   const may = useMay();

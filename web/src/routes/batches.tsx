@@ -8,6 +8,7 @@ import { Problem } from "../api/problem.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
+import { checked } from "../parts/checked.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { List, useLiveListing, type Listing } from "../parts/List.tsx";
 import { LongTable, titled } from "../parts/LongTable.tsx";
@@ -22,7 +23,7 @@ const shape = /^[A-Za-z0-9-]{1,63}\/[A-Za-z0-9-]{1,63}$/;
 
 /** Batches, the newest first, of one workflow or of all. */
 export default function Batches() {
-  const { workflow = "" } = route.useSearch();
+  const { workflow = "" } = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/batches" });
   const enabled = workflow === "" || shape.test(workflow);
   const list = useInfiniteQuery({ ...batchesQuestion(workflow), enabled });

@@ -5,6 +5,7 @@ import { alikeQuestion } from "../api/detail.ts";
 import { executionQuestion, type Execution as Row } from "../api/executions.ts";
 import { t } from "../messages/index.ts";
 import { executionTexts } from "../messages/execution.ts";
+import { checked } from "../parts/checked.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { Actions } from "../parts/execution/Actions.tsx";
 import { tabs, type Address, type Go } from "../parts/execution/address.ts";
@@ -22,7 +23,7 @@ import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { stateOf } from "../parts/state.ts";
 import { StateMark } from "../parts/StateMark.tsx";
-import { Took } from "../parts/Time.tsx";
+import { Took, When } from "../parts/Time.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 import { WorkflowLink } from "../parts/WorkflowLink.tsx";
 import "../styles/execution.css";
@@ -36,7 +37,7 @@ const route = getRouteApi("/executions/$id");
 /** An execution: how it is, why it failed, and its parts as tabs. */
 export default function Execution() {
   const { id } = route.useParams();
-  const address = route.useSearch();
+  const address = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/executions/$id" });
   const asked = useQuery(executionQuestion(id));
   const facts = useLive(id, asked.data, address.tab === "events");
@@ -52,7 +53,7 @@ export default function Execution() {
       actions={
         <>
           <Neighbours key={id} id={id} />
-          {asked.data && <Actions execution={asked.data} />}
+          {asked.data && <Actions key={`actions ${id}`} execution={asked.data} />}
           {asked.data && <More key={`more ${id}`} execution={asked.data} />}
         </>
       }
@@ -79,6 +80,11 @@ function Head({ execution }: { execution: Row }) {
       <div className="row execution-head">
         <StateMark state={stateOf(execution)} />
         {execution.waiting_for && <ToTask wait={execution.waiting_for} />}
+        {execution.started_at !== undefined && (
+          <span className="meta">
+            {executionTexts().started} <When at={execution.started_at} />
+          </span>
+        )}
         <Took from={execution.started_at} to={execution.finished_at} />
         <span>
           <WorkflowLink name={execution.workflow} /> <span className="meta">{execution.workflow_version}</span>

@@ -8,6 +8,7 @@ import { useListSettings } from "../api/views.ts";
 import { executionsTexts } from "../messages/executions.ts";
 import { t } from "../messages/index.ts";
 import { operationsTexts } from "../messages/operations.ts";
+import { checked } from "../parts/checked.ts";
 import { rememberList } from "../parts/cameFrom.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
 import { Columns } from "../parts/executions/Columns.tsx";
@@ -23,6 +24,7 @@ import { useSelection } from "../parts/executions/selection.ts";
 import { RetryGroup, SelectionBar } from "../parts/executions/SelectionBar.tsx";
 import { Views, type Search } from "../parts/executions/Views.tsx";
 import { complain, parse, toQuery, type Query } from "../parts/filter.ts";
+import { put } from "../parts/kept.ts";
 import { List, useLiveListing, type Listing } from "../parts/List.tsx";
 import { LongTable } from "../parts/LongTable.tsx";
 import { Empty } from "../parts/Notice.tsx";
@@ -35,7 +37,7 @@ const lastFilter = "chargehand-last-filter";
 
 /** Executions: the newest first, or failures by cause, by a filter that is part of the address. */
 export default function Executions() {
-  const { filter = "", group } = route.useSearch();
+  const { filter = "", group } = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/executions" });
   const terms = useMemo(() => parse(filter), [filter]);
   const query = () => toQuery(terms, new Date()).query;
@@ -57,7 +59,7 @@ export default function Executions() {
   };
   useEffect(() => {
     if (filter !== "") {
-      sessionStorage.setItem(lastFilter, filter);
+      put(lastFilter, filter);
     }
   }, [filter]);
   const last = filter === "" && group === undefined ? sessionStorage.getItem(lastFilter) : null;

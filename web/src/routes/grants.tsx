@@ -7,6 +7,7 @@ import { grantsQuestion, type Grant } from "../api/people.ts";
 import { namesQuestion, workflowPath, workflowQuestion } from "../api/workflows.ts";
 import { t } from "../messages/index.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { checked } from "../parts/checked.ts";
 import { Action } from "../parts/Action.tsx";
 import { List, useListing } from "../parts/List.tsx";
 import { Empty, Failure } from "../parts/Notice.tsx";
@@ -23,7 +24,7 @@ const route = getRouteApi("/admin/grants");
 /** Who may do what: all roles, or those that reach a workflow. The workflow is in the address. */
 export default function GrantsPage() {
   const texts = peopleTexts();
-  const { workflow } = route.useSearch();
+  const { workflow } = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/admin/grants" });
   const may = useMay();
   const [giving, setGiving] = useState(false);

@@ -1,11 +1,12 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMatch, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { limitsQuestion, type Limit } from "../api/limits.ts";
 import { formatShare } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { limitsTexts } from "../messages/limits.ts";
+import { checked } from "../parts/checked.ts";
 import { formatAmount } from "../parts/amount.ts";
 import { Empty, Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
@@ -25,7 +26,7 @@ const shows: Record<Choice, (limit: Limit) => boolean> = {
 export default function Limits() {
   const texts = limitsTexts();
   const limits = useQuery(limitsQuestion());
-  const { q = "", only = "all" } = useSearch({ from: "/admin/limits" });
+  const { q = "", only = "all" } = useMatch({ from: "/admin/limits", select: checked });
   const navigate = useNavigate({ from: "/admin/limits" });
   const set = (search: { q?: string; only?: Choice }) =>
     void navigate({

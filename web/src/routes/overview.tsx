@@ -8,6 +8,7 @@ import { taskCountsQuestion } from "../api/tasks.ts";
 import { formatBucket, formatClock, formatDuration, formatNumber } from "../messages/format.ts";
 import { batchesTexts } from "../messages/batches.ts";
 import { overviewTexts } from "../messages/overview.ts";
+import { checked } from "../parts/checked.ts";
 import { Bars } from "../parts/Bars.tsx";
 import { shortId } from "../parts/Copy.tsx";
 import { filterOf } from "../parts/filter.ts";
@@ -27,7 +28,7 @@ const route = getRouteApi("/");
 
 /** Overview: what needs a person, what happened lately, what happens now. */
 export default function OverviewPage() {
-  const { span = "24h" } = route.useSearch();
+  const { span = "24h" } = route.useMatch({ select: checked });
   const asked = useQuery(overviewQuestion(span));
   const texts = overviewTexts();
   const { data } = asked;
@@ -63,6 +64,7 @@ function Spans({ span }: { span: Span }) {
           key={name}
           to="/"
           search={name === "24h" ? {} : { span: name }}
+          activeOptions={{ exact: true }} // else 24 hours, which add nothing to the address, would be current always
           activeProps={{}}
           aria-current={name === span ? "true" : undefined}
         >

@@ -7,6 +7,7 @@ import { usersQuestion, type User, type UserFilter } from "../api/people.ts";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { peopleTexts } from "../messages/people.ts";
+import { checked } from "../parts/checked.ts";
 import { Action } from "../parts/Action.tsx";
 import { List, useListing, type Listing } from "../parts/List.tsx";
 import { LongTable, titled } from "../parts/LongTable.tsx";
@@ -23,7 +24,7 @@ const route = getRouteApi("/admin/users");
 /** The users of the account, the newest first. The filter is the address. */
 export default function Users() {
   const texts = peopleTexts();
-  const { env: _, ...filter } = route.useSearch();
+  const { env: _, ...filter } = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/admin/users" });
   const may = useMay();
   const [inviting, setInviting] = useState(false);

@@ -1,11 +1,12 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { Suspense } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { environment } from "../api/environment.ts";
 import { useMay } from "../api/me.ts";
 import { definitionTexts } from "../messages/definition.ts";
 import { later } from "../parts/later.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
+import { lastText, setText } from "../parts/workflow/handed.ts";
 import { template } from "../parts/editor/template.ts";
 import "../styles/workflows.css";
 
@@ -19,6 +20,8 @@ export default function NewWorkflow() {
   const may = useMay();
   const navigate = useNavigate();
   route.useSearch();
+  const [dropped] = useState(lastText);
+  useEffect(() => setText(undefined), []);
   return (
     <Page title={texts.title}>
       {may("workflows:write") ? (
@@ -26,6 +29,7 @@ export default function NewWorkflow() {
           <Workbench
             fresh={template}
             name={undefined}
+            dropped={dropped}
             saved={({ name: whole, draft }) => {
               // In live, a workflow has no page until it is published.
               if (!draft || environment() === "test") {

@@ -5,11 +5,13 @@ import { useMay } from "../api/me.ts";
 import { workflowPath, workflowQuestion, type WorkflowDetail } from "../api/workflows.ts";
 import { t } from "../messages/index.ts";
 import { workflowTexts, workflowsTexts } from "../messages/workflows.ts";
+import { checked } from "../parts/checked.ts";
 import { Copy } from "../parts/Copy.tsx";
 import { Failure } from "../parts/Notice.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Waiting } from "../parts/Waiting.tsx";
 import { scopes, tabs, type Address, type Go } from "../parts/workflow/address.ts";
+import { Actions } from "../parts/workflow/Actions.tsx";
 import { Api } from "../parts/workflow/Api.tsx";
 import { Definition } from "../parts/workflow/Definition.tsx";
 import { Run } from "../parts/workflow/Run.tsx";
@@ -26,7 +28,7 @@ const route = getRouteApi("/workflows/$namespace/$name");
 /** A workflow: its definition, its versions, and how it is started. */
 export default function Workflow() {
   const { namespace, name } = route.useParams();
-  const address = route.useSearch();
+  const address = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/workflows/$namespace/$name" });
   const asked = useQuery(workflowQuestion(workflowPath(namespace, name)));
   const go: Go = (change) => {
@@ -36,7 +38,10 @@ export default function Workflow() {
     void navigate({ search: next as Address, replace: true, resetScroll: false });
   };
   return (
-    <Page title={asked.data?.title ?? `${namespace}/${name}`}>
+    <Page
+      title={asked.data?.title ?? `${namespace}/${name}`}
+      actions={asked.data && <Actions key={asked.data.id} workflow={asked.data} />}
+    >
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
       {asked.isLoading && <Waiting />}
       {asked.data && <Parts key={asked.data.id} workflow={asked.data} address={address} go={go} />}

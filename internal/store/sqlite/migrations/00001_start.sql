@@ -410,8 +410,8 @@ CREATE TABLE execution (
 -- ListExecutions of an environment. Here and in the next two indexes, the status comes before the id, so that one
 -- index serves every combination of statuses.
 CREATE INDEX execution_environment ON execution (account, environment, status, id);
--- ListExecutions of a workflow.
-CREATE INDEX execution_workflow ON execution (workflow, environment, status, id);
+-- ListExecutions of a workflow; CountListed reads nothing but the index.
+CREATE INDEX execution_workflow ON execution (workflow, environment, status, id, account);
 -- ListExecutions of a batch, BatchItems, ListItems.
 CREATE INDEX execution_batch ON execution (batch, status, item) WHERE batch <> 0;
 -- ExecutionsByState, ScanUnfinished, CountUnfinished, CountActive, WaitingAccounts; Queues and NextQueued of batches:
@@ -449,13 +449,14 @@ CREATE TABLE label (
     execution   INTEGER NOT NULL,
     account     INTEGER NOT NULL,
     environment INTEGER NOT NULL,
+    workflow    INTEGER NOT NULL,
     name        TEXT NOT NULL,
     value       TEXT NOT NULL,
     id          BLOB NOT NULL,
     PRIMARY KEY (execution, name)
 ) STRICT, WITHOUT ROWID;
--- ListExecutions by label.
-CREATE INDEX label_value ON label (account, environment, name, value, id);
+-- ListExecutions by label. The workflow keeps lists of one workflow from looking at the rows of others.
+CREATE INDEX label_value ON label (account, environment, name, value, id, workflow);
 
 -- A row is the input of an execution, if it has more than 1 KiB and is not in a blob.
 CREATE TABLE input (

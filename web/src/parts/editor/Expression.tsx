@@ -2,7 +2,9 @@ import { useId, useRef, useState } from "react";
 import { evaluate } from "../../api/definitions.ts";
 import { Problem } from "../../api/problem.ts";
 import { definitionTexts } from "../../messages/definition.ts";
+import { formTexts } from "../../messages/workflows.ts";
 import { Action } from "../Action.tsx";
+import { hasLong } from "../form/value.ts";
 import { JsonTree } from "../JsonTree.tsx";
 import { Failure } from "../Notice.tsx";
 
@@ -25,7 +27,11 @@ export default function Expression({ sample }: { sample: unknown }) {
     try {
       value = JSON.parse(input);
     } catch (error) {
-      setOutcome({ input: error instanceof Error ? error.message : "" });
+      setOutcome({ input: texts.notJson(error instanceof Error ? error.message : "") });
+      return;
+    }
+    if (hasLong(input)) {
+      setOutcome({ input: formTexts().wrong.long });
       return;
     }
     setBusy(true);
@@ -79,7 +85,7 @@ export default function Expression({ sample }: { sample: unknown }) {
         onChange={(event) => setInput(event.currentTarget.value)}
       />
       <p id={`${id}-json`} className="schema-wrong" role="status">
-        {notJson !== undefined && texts.notJson(notJson)}
+        {notJson}
       </p>
       <Action type="submit" loading={busy}>
         {texts.evaluate}

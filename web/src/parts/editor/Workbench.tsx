@@ -37,6 +37,7 @@ export default function Workbench({
   fresh,
   name,
   sample,
+  dropped,
   saved,
   done,
 }: {
@@ -46,6 +47,8 @@ export default function Workbench({
   name: string | undefined;
   /** The input of a task, to try expressions with. */
   sample?: unknown;
+  /** The text of a file, which takes the place of what there is at first. Undoing brings that back. */
+  dropped?: string | undefined;
   saved: (saved: Saved) => void;
   done: () => void;
 }) {
@@ -53,17 +56,24 @@ export default function Workbench({
   const may = useMay();
   const me = useMe();
   const [place] = useState(() => placeOf(me.user?.id ?? "", name)); // also once the page is of another environment
-  const [kept, setKept] = useState(() => {
+  const [before] = useState(() => {
     const found = readKept(place);
     return found && found.text !== fresh.text ? found : undefined;
   });
-  const [first] = useState(kept?.text ?? fresh.text);
+  const [kept, setKept] = useState(dropped === undefined ? before : undefined);
+  const [first] = useState(before?.text ?? fresh.text);
   const [text, setText] = useState(first);
   const code = useRef<Code>(null);
-  const ready = useCallback((made: Code | null) => {
-    code.current = made;
-  }, []);
-  const saving = useSaving({ code, first: kept?.base ?? fresh, name });
+  const ready = useCallback(
+    (made: Code | null) => {
+      code.current = made;
+      if (dropped !== undefined) {
+        made?.replace(dropped);
+      }
+    },
+    [dropped],
+  );
+  const saving = useSaving({ code, first: before?.base ?? fresh, name });
   const { base } = saving;
   const { checked, checking, again } = useValidation(text);
   const refused = saving.refused(text);

@@ -52,11 +52,11 @@ export default function Events({
         />
       </div>
       <p className="meta">
-        {texts.accepted} <When at={execution.created_at} />, {t().causes[execution.cause.kind]}.
+        {texts.accepted} <When at={execution.created_at} />, {t().causes[execution.cause.kind]}
         {execution.started_at !== undefined && (
           <>
-            {" "}
-            {texts.began} <When at={execution.started_at} />.
+            {" · "}
+            {texts.began} <When at={execution.started_at} />
           </>
         )}
       </p>

@@ -8,15 +8,13 @@ import { executionTexts } from "../../messages/execution.ts";
 import { t } from "../../messages/index.ts";
 import { Copy } from "../Copy.tsx";
 import { later } from "../later.tsx";
+import { hasPreview } from "../media.ts";
 import { Empty, Failure } from "../Notice.tsx";
 import { When } from "../Time.tsx";
 import { Waiting } from "../Waiting.tsx";
-import { filesOf, maker, makers, mostMakers } from "./made.ts";
+import { filesOf, idOf, maker, makers, mostMakers } from "./made.ts";
 
 const Preview = later(async () => ({ default: (await import("../Preview.tsx")).Preview }));
-
-/** Types of which there may be a preview: images and text. */
-const seen = /^(image|text)\/|json|yaml|xml/;
 
 /** The files of an execution: its results, and what else its tasks have made. */
 export function Files({ execution }: { execution: Execution }) {
@@ -64,8 +62,8 @@ interface Row {
 
 function Table({ id, label, rows }: { id: string; label: string; rows: readonly Row[] }) {
   const texts = executionTexts().file;
-  const [opened, setOpened] = useState<number>();
-  const shown = opened === undefined ? undefined : rows[opened]?.file;
+  const [opened, setOpened] = useState<Result>();
+  const shown = opened && rows.some(({ file }) => idOf(file) === idOf(opened)) ? opened : undefined;
   return (
     <>
       <table className="list" aria-label={label}>
@@ -80,18 +78,18 @@ function Table({ id, label, rows }: { id: string; label: string; rows: readonly 
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ file, run }, place) => (
-            <tr key={file.url}>
+          {rows.map(({ file, run }) => (
+            <tr key={idOf(file)}>
               <td>
                 <span className="row">
                   <FileLink file={file} />
-                  {seen.test(file.content_type) && (
+                  {hasPreview(file.content_type) && (
                     <Button
                       size="compact-xs"
                       variant="default"
-                      aria-pressed={place === opened}
+                      aria-pressed={shown !== undefined && idOf(file) === idOf(shown)}
                       aria-label={texts.showName(file.filename)}
-                      onClick={() => setOpened(place === opened ? undefined : place)}
+                      onClick={() => setOpened(shown && idOf(file) === idOf(shown) ? undefined : file)}
                     >
                       {texts.show}
                     </Button>
@@ -126,7 +124,7 @@ function Table({ id, label, rows }: { id: string; label: string; rows: readonly 
         <figure className="shown-file" aria-label={shown.filename}>
           <Suspense fallback={<Waiting />}>
             <Preview
-              key={shown.filename}
+              key={idOf(shown)}
               file={{
                 name: shown.filename,
                 type: shown.content_type,
@@ -146,7 +144,7 @@ export function RunFiles({ files }: { files: readonly Result[] }) {
   return (
     <ul className="run-files">
       {files.map((file) => (
-        <li key={file.url} className="row">
+        <li key={idOf(file)} className="row">
           <FileLink file={file} />
           <span className="meta">{t().bytes(file.size)}</span>
           <Digest file={file} />

@@ -1,4 +1,5 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { useDocumentVisibility } from "@mantine/hooks";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -37,12 +38,13 @@ export function LogView({ execution, seq }: { execution: Execution; seq?: number
   const log = useInfiniteQuery(logQuestion(execution.id, filter));
   const { data, hasNextPage, isFetching, isError, fetchNextPage } = log;
   useEffect(() => joinLog(execution.id, filter, data, most), [execution.id, filter, data]);
+  const seen = useDocumentVisibility() !== "hidden";
   useEffect(() => {
-    // The next question waits at the server until there is a line.
-    if (following && hasNextPage && !isFetching && !isError) {
+    // The next question waits at the server until there is a line. A page that is not seen asks nothing.
+    if (following && seen && hasNextPage && !isFetching && !isError) {
       void fetchNextPage();
     }
-  }, [following, hasNextPage, isFetching, isError, fetchNextPage]);
+  }, [following, seen, hasNextPage, isFetching, isError, fetchNextPage]);
   const all = useMemo(() => data?.pages.flatMap((part) => part.lines) ?? [], [data]);
   const lines = useMemo(() => all.slice(-most), [all]);
   const cut = all.length > most || data?.pages[0]?.cut === true;

@@ -6,8 +6,10 @@ import { retry } from "../../api/detail.ts";
 import type { Execution } from "../../api/executions.ts";
 import { t } from "../../messages/index.ts";
 import { executionTexts } from "../../messages/execution.ts";
+import { formTexts } from "../../messages/workflows.ts";
 import { Action } from "../Action.tsx";
 import { Dialog } from "../Dialog.tsx";
+import { hasLong } from "../form/value.ts";
 import { Failure } from "../Notice.tsx";
 
 interface Retrial {
@@ -33,7 +35,7 @@ export default function Retry({
   const old = JSON.stringify(execution.input ?? {}, null, 2);
   const [text, setText] = useState(old);
   const [version, setVersion] = useState("same");
-  const read = readObject(text);
+  const read = readObject(text, text !== old);
   // Another request has another key.
   const change = (set: (value: string) => void) => (event: { currentTarget: { value: string } }) => {
     set(event.currentTarget.value);
@@ -107,7 +109,11 @@ export default function Retry({
   );
 }
 
-function readObject(text: string): { value?: Record<string, unknown>; wrong?: string } {
+/** Changed says that it would be sent: a number that this page has rounded must not be. */
+function readObject(text: string, changed: boolean): { value?: Record<string, unknown>; wrong?: string } {
+  if (changed && hasLong(text)) {
+    return { wrong: formTexts().wrong.long };
+  }
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)

@@ -71,7 +71,7 @@ export function useLive(id: string, execution: Execution | undefined, whole: boo
         ({ execution: now, task, gap }) => {
           if (now) {
             const before = queries.getQueryData(own);
-            queries.setQueryData(own, (old) => old && { ...old, ...now });
+            queries.setQueryData(own, (old) => old && renewed(old, now));
             if (isFinal(stateOf(now))) {
               void queries.invalidateQueries({ queryKey: below });
             } else if (before && (before.phase !== now.phase || before.status !== now.status)) {
@@ -118,3 +118,12 @@ const isRunning = (execution: Execution | undefined): boolean =>
 /** How many events the runs of tasks have been at least: a start each, and an end of those that have one. */
 export const countEvents = (tasks: readonly Pick<Task, "counts">[]): number =>
   tasks.reduce((sum, task) => sum + 2 * countRuns(task) - task.counts.running - task.counts.waiting, 0);
+
+/**
+ * An execution as the stream tells of it, with what only its own address has, such as its input. What it does not wait for
+ * any more, the stream leaves out.
+ */
+export function renewed(old: Execution, now: Execution): Execution {
+  const { waiting_for: _, attempting: _attempting, human_tasks: _tasks, ...kept } = old;
+  return { ...kept, ...now };
+}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Entry } from "../../api/detail.ts";
+import { contentAddress, type Entry } from "../../api/detail.ts";
+import { setEnvironment } from "../../api/environment.ts";
 import { filesOf, maker, makers } from "./made.ts";
 
 const file = (id: string, signature: string) => ({
@@ -25,4 +26,13 @@ test("a file is the same under another signature, and is listed once", () => {
   expect(maker(runs, file("b", "y"))).toBe(runs[0]);
   expect(maker(runs, file("d", "y"))).toBeUndefined();
   expect(filesOf(runs, results).map((row) => row.file.filename)).toEqual(["a.txt", "c.txt"]);
+});
+
+test("the content of a file is asked for at this server with the session, not by a signed link", () => {
+  expect(contentAddress(file("a", "x").url)).toBe("/api/v1/files/a/content?environment=live");
+  setEnvironment("test");
+  expect(contentAddress("https://example.com/base/api/v1/files/a/content?expires=1&signature=x")).toBe(
+    "/base/api/v1/files/a/content?environment=test",
+  );
+  setEnvironment("live");
 });

@@ -10,7 +10,7 @@ export const makers = (tasks: readonly Pick<Task, "kind" | "reference">[]): stri
 type Run = Pick<Entry, "files">;
 
 /** Which file a link leads to: links are signed anew each time, also those to the same file. */
-const idOf = (file: Pick<Result, "url">): string => new URL(file.url, "http://localhost").pathname;
+export const idOf = (file: Pick<Result, "url">): string => new URL(file.url, "http://localhost").pathname;
 
 /** The run that has made a file. */
 export const maker = <T extends Run>(runs: readonly T[], file: Pick<Result, "url">): T | undefined =>

@@ -31,7 +31,7 @@ export default function Bulk({
   const texts = operationsTexts();
   const navigate = useNavigate();
   const preview = useQuery(previewQuestion(action, target));
-  const [key] = useState(() => crypto.randomUUID());
+  const [key, setKey] = useState(() => crypto.randomUUID());
   const [version, setVersion] = useState<Version>("same");
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState(false);
@@ -69,7 +69,10 @@ export default function Bulk({
           <NativeSelect
             label={texts.version}
             value={version}
-            onChange={(event) => setVersion(event.currentTarget.value === "published" ? "published" : "same")}
+            onChange={(event) => {
+              setVersion(event.currentTarget.value === "published" ? "published" : "same");
+              setKey(crypto.randomUUID()); // another request
+            }}
             data={(["same", "published"] as const).map((value) => ({ value, label: texts.versions[value] }))}
           />
         )}

@@ -6,7 +6,7 @@ import { formatRelative } from "../../messages/format.ts";
 import { t } from "../../messages/index.ts";
 import { useNow } from "../clock.ts";
 import { Copy, shortId } from "../Copy.tsx";
-import { print } from "../filter.ts";
+import { Labels } from "../Labels.tsx";
 import { stateOf } from "../state.ts";
 import { StateMark } from "../StateMark.tsx";
 import { Took, When } from "../Time.tsx";
@@ -72,7 +72,7 @@ function Cell({ execution, column, choose }: { execution: Execution; column: Col
     case "code":
       return execution.error?.code;
     case "labels":
-      return <Labels labels={execution.labels} />;
+      return <Labels labels={execution.labels} short />;
     case "batch":
       return (
         execution.batch_id !== undefined && (
@@ -93,21 +93,6 @@ function Cell({ execution, column, choose }: { execution: Execution; column: Col
     default:
       return column satisfies never;
   }
-}
-
-/** Labels lead to the executions that have them, too. */
-function Labels({ labels }: { labels: Execution["labels"] }) {
-  return Object.entries(labels ?? {}).map(([name, value]) => (
-    <Link
-      key={name}
-      className="label"
-      to="/executions"
-      search={{ filter: print([{ key: "label", value: `${name}=${value}` }]) }}
-      title={`${name}=${value}`}
-    >
-      {value}
-    </Link>
-  ));
 }
 
 /** What an execution does now: why it failed, what it waits for, which attempt is next. */

@@ -21,7 +21,8 @@ export function useSelection(order: readonly string[], enabled: boolean) {
   const last = useRef<string>(undefined);
   const toggle = (id: string, range: boolean) => {
     const [from, to] = [order.indexOf(last.current ?? id), order.indexOf(id)];
-    const old = new Set(selection.all ? [] : selection.ids);
+    // Of all that match, those in the list stay without the one that is taken out.
+    const old = new Set(selection.all ? order : selection.ids);
     if (range && from >= 0) {
       order.slice(Math.min(from, to), Math.max(from, to) + 1).forEach((one) => old.add(one));
     } else if (!old.delete(id)) {

@@ -15,6 +15,16 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
   const lost = useLostSince() !== undefined;
   const [error, setError] = useState<unknown>();
   const latest = useRef<FieldProps>(undefined);
+  const chooser = useRef<HTMLInputElement>(null);
+  const photo = useRef<HTMLInputElement>(null);
+  // A browser tells of no change when the same file is chosen again: after a failure, or when it was removed.
+  const again = () => {
+    for (const input of [chooser.current, photo.current]) {
+      if (input) {
+        input.value = "";
+      }
+    }
+  };
   useLayoutEffect(() => {
     latest.current = props;
     return () => {
@@ -28,15 +38,19 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
   const upload = async (files: readonly File[]) => {
     setBusy(true);
     setError(undefined);
-    try {
-      const stored = await Promise.all(files.map(uploadFile));
+    const outcomes = await Promise.allSettled(files.map(uploadFile));
+    const stored = outcomes.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+    if (stored.length > 0) {
       // Other fields may have changed meanwhile, and another upload may end before the page is drawn again.
       flushSync(() => {
         const now = latest.current;
         now?.change({ ...now.draft, files: many ? [...now.draft.files, ...stored] : stored });
       });
-    } catch (problem) {
-      setError(problem);
+    }
+    const failed = outcomes.find((each) => each.status === "rejected");
+    if (failed) {
+      setError(failed.reason);
+      again();
     }
     setBusy(false);
   };
@@ -46,6 +60,7 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
         <>
           <input
             {...input}
+            ref={chooser}
             className="schema-input"
             type="file"
             multiple={many}
@@ -58,6 +73,7 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
             <label className="camera as-button">
               {camera}
               <input
+                ref={photo}
                 className="unseen"
                 type="file"
                 accept="image/*"
@@ -79,7 +95,10 @@ export function FilesField({ camera, ...props }: FieldProps & { camera?: string 
                 variant="default"
                 size="compact-sm"
                 aria-label={formTexts().removeOf(file.name)}
-                onClick={() => change({ ...draft, files: draft.files.filter((each) => each !== file) })}
+                onClick={() => {
+                  change({ ...draft, files: draft.files.filter((each) => each !== file) });
+                  again();
+                }}
               >
                 {formTexts().remove}
               </Button>

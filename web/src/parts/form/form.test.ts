@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { FormField } from "../../api/workflows.ts";
 import { draftOf, entry, startOf, type Draft } from "./draft.ts";
 import { read } from "./read.ts";
+import { hasLong } from "./value.ts";
 
 const field = (kind: FormField["kind"], pointer: string, more: Partial<FormField> = {}): FormField => ({
   kind,
@@ -89,4 +90,27 @@ test("an object that need not be there lacks nothing until something is in it", 
   expect(read(all, draftOf(all, { order: { note: "soon" } })).wrong).toEqual([
     { pointer: "/order/id", what: "missing" },
   ]);
+});
+
+test("a number between whose thousands are commas is not taken for a much smaller one", () => {
+  const all = form(field("number", "/total"), field("integer", "/count"));
+  const typedIn = (total: string, count: string) => ({ ...startOf(all), inside: [typed(total), typed(count)] });
+  expect(read(all, typedIn("1,204", "1,204")).wrong).toEqual([
+    { pointer: "/total", what: "thousands" },
+    { pointer: "/count", what: "thousands" },
+  ]);
+  expect(read(all, typedIn("1,204,500.5", "")).wrong).toEqual([{ pointer: "/total", what: "thousands" }]);
+  expect(read(all, typedIn("1,5", "1204"))).toEqual({ value: { total: 1.5, count: 1204 }, wrong: [] });
+});
+
+test("a whole number that would be rounded is not sent", () => {
+  const all = form(field("integer", "/id"), field("json", "/any"));
+  const typedIn = (id: string, any: string) => ({ ...startOf(all), inside: [typed(id), typed(any)] });
+  expect(read(all, typedIn("9007199254740993", '{ "a": [-12345678901234567890] }')).wrong).toEqual([
+    { pointer: "/id", what: "long" },
+    { pointer: "/any", what: "long" },
+  ]);
+  const most = typedIn("9007199254740991", String.raw`["9007199254740993", "\"9007199254740993", 1e300]`);
+  expect(read(all, most).wrong).toEqual([]);
+  expect(hasLong(`"${"9".repeat(2_000_000)}"`)).toBe(false);
 });

@@ -1,12 +1,13 @@
 import type { FormField } from "../../api/workflows.ts";
+import { currentLanguage } from "../../messages/index.ts";
 import { fromClock, offsetAt } from "../../messages/zone.ts";
 import { startOf, type Draft } from "./draft.ts";
-import { escapeToken, lastToken, same, type Value, type Values } from "./value.ts";
+import { escapeToken, hasLong, isLong, lastToken, same, type Value, type Values } from "./value.ts";
 
 /** What is wrong with what was entered, before the server is asked. */
 export interface Wrong {
   pointer: string;
-  what: "missing" | "number" | "integer" | "json" | "name";
+  what: "missing" | "number" | "thousands" | "integer" | "long" | "json" | "name";
 }
 
 /** What was entered, as a value. undefined: nothing was. */
@@ -64,12 +65,24 @@ function valueOf(field: FormField, draft: Draft, at: string, wrong: Wrong[]): Va
   }
 }
 
+/** As people write thousands where a comma is no decimal point. */
+const thousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/;
+
 function numberOf(field: FormField, text: string, pointer: string, wrong: Wrong[]): Value {
   const plain = text.trim().replace(",", ".");
   if (plain === "") {
     return undefined;
   }
   const number = Number(plain);
+  const grouped = thousands.test(text.trim());
+  if (grouped && (Number.isNaN(number) || currentLanguage() === "en")) {
+    wrong.push({ pointer, what: "thousands" }); // 1,204 must not become 1.204
+    return undefined;
+  }
+  if (isLong(plain)) {
+    wrong.push({ pointer, what: "long" });
+    return undefined;
+  }
   if (!Number.isFinite(number)) {
     wrong.push({ pointer, what: "number" });
   } else if (field.kind === "integer" && !Number.isInteger(number)) {
@@ -83,7 +96,12 @@ function jsonOf(text: string, pointer: string, wrong: Wrong[]): Value {
     return undefined;
   }
   try {
-    return JSON.parse(text) as Value;
+    const value = JSON.parse(text) as Value;
+    if (!hasLong(text)) {
+      return value;
+    }
+    wrong.push({ pointer, what: "long" });
+    return undefined;
   } catch {
     wrong.push({ pointer, what: "json" });
     return undefined;

@@ -21,3 +21,10 @@ function canonical(value: Value): string {
     isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 }
+
+/** Whether a number, as it is written, is a whole one that JavaScript would round. */
+export const isLong = (text: string): boolean => /^[+-]?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
+
+/** Whether a text of JSON has such a number. */
+export const hasLong = (text: string): boolean =>
+  (text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/gs, '""').match(/-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi) ?? []).some(isLong);

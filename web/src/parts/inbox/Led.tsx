@@ -28,11 +28,17 @@ export default function Led({ execution: id }: { execution: string }) {
     <Timeline
       execution={asked.data}
       address={address}
-      go={({ task, show }) => {
+      go={(change) => {
+        const { task, pass } = change;
         if (task !== undefined && task !== "/") {
-          void navigate({ to: "/executions/$id", params: { id }, search: { task } });
+          void navigate({
+            to: "/executions/$id",
+            params: { id },
+            search: { task, ...(pass !== undefined && { pass }) },
+          });
         } else {
-          setAddress({ task: "/", ...(show !== undefined && { show }) });
+          const next = Object.entries({ ...address, ...change }).filter(([, value]) => value !== undefined);
+          setAddress(Object.fromEntries(next) as Address);
         }
       }}
     />

@@ -6,6 +6,7 @@ import type { FormField } from "../../api/workflows.ts";
 import { draftOf, startOf, startWith, type Draft } from "../form/draft.ts";
 import { read } from "../form/read.ts";
 import { formOf } from "../form/whole.ts";
+import { put } from "../kept.ts";
 
 /** What a person has entered to answer a task. */
 export interface Entered {
@@ -67,15 +68,8 @@ function readKept(id: string, form: string): Kept | undefined {
   return kept?.form === form ? kept : undefined;
 }
 
-/** Whether the window has taken it: what it may store is limited. */
-function keep(id: string, kept: Kept): boolean {
-  try {
-    sessionStorage.setItem(place(id), JSON.stringify(kept));
-    return true;
-  } catch {
-    return false; // the server gets it still
-  }
-}
+/** Whether the window has taken it: what it may store is limited. The server gets it all the same. */
+const keep = (id: string, kept: Kept): boolean => put(place(id), JSON.stringify(kept));
 export const forget = (id: string): void => sessionStorage.removeItem(place(id));
 
 const save = (id: string, form: FormField | undefined, { draft, comment, files }: Kept): Promise<ServerDraft> => {

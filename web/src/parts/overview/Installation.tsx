@@ -12,7 +12,7 @@ const age = 60_000;
 /** What is wrong with the installation, for those who see its health. That a disk is full comes first. */
 export function Installation() {
   const texts = overviewTexts();
-  const may = useMay()("admin");
+  const may = useMay()("installation");
   const { data } = useQuery({ ...systemQuestion(), enabled: may, staleTime: age, refetchInterval: every(age) });
   const wrong = data?.findings.filter(({ ok }) => !ok).length ?? 0;
   if (!may || !data || (!data.storage_reserve && wrong === 0)) {

@@ -5,7 +5,9 @@ import { Problem } from "../../api/problem.ts";
 import { hasSecret, putSecret, type Secret, type SecretBody } from "../../api/secrets.ts";
 import { secretsTexts } from "../../messages/secrets.ts";
 import { verifyTexts } from "../../messages/account.ts";
+import { formTexts } from "../../messages/workflows.ts";
 import { Ask } from "../Ask.tsx";
+import { hasLong } from "../form/value.ts";
 import { Lines } from "../Lines.tsx";
 
 const split = (text: string) => text.split(/[\n,]/).flatMap((line) => line.trim() || []);
@@ -44,6 +46,10 @@ export function SetSecret({
         body.value = JSON.parse(value) as unknown;
       } catch (error) {
         setWrong(texts.notJson((error as Error).message));
+        return;
+      }
+      if (hasLong(value)) {
+        setWrong(formTexts().wrong.long);
         return;
       }
     }

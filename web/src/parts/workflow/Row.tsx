@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "../../api/client.ts";
+import { environment } from "../../api/environment.ts";
 import type { Workflow } from "../../api/workflows.ts";
 import { workflowsTexts } from "../../messages/workflows.ts";
 import { StateIcon } from "../icons.tsx";
@@ -23,6 +24,7 @@ export function WorkflowRow({
   current,
   choose,
   tag,
+  run,
 }: {
   workflow: Workflow;
   /** In the table. */
@@ -30,6 +32,8 @@ export function WorkflowRow({
   current: boolean;
   choose: () => void;
   tag: (name: string) => void;
+  /** Whether the person may start workflows. */
+  run: boolean;
 }) {
   const { namespace, name, activity, title } = workflow;
   const texts = workflowsTexts();
@@ -97,6 +101,21 @@ export function WorkflowRow({
           </span>
         )}
       </td>
+      {run && (
+        <td>
+          {(workflow.draft !== true || environment() === "test") && (
+            <Link
+              className="as-button"
+              to="/workflows/$namespace/$name"
+              params={{ namespace, name }}
+              search={{ tab: "run" }}
+              aria-label={texts.runOf(`${namespace}/${name}`)}
+            >
+              {texts.run}
+            </Link>
+          )}
+        </td>
+      )}
     </tr>
   );
 }

@@ -1,5 +1,6 @@
 import { environment } from "../../api/environment.ts";
 import type { FormField, WorkflowDetail } from "../../api/workflows.ts";
+import { keep as put } from "../kept.ts";
 import { startOf, type Draft } from "../form/draft.ts";
 import type { More } from "./More.tsx";
 
@@ -31,6 +32,6 @@ export function keep(workflow: WorkflowDetail, form: FormField, typed: Entered |
   if (typed === undefined) {
     sessionStorage.removeItem(place(workflow));
   } else {
-    sessionStorage.setItem(place(workflow), JSON.stringify({ ...typed, form: JSON.stringify(form) }));
+    put(place(workflow), { ...typed, form: JSON.stringify(form) });
   }
 }

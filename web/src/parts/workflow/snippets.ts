@@ -37,6 +37,16 @@ export function workflowSnippets(
   ];
 }
 
+/** A command that starts a workflow as an execution was started. The environment is that of the key. */
+export function startAgain(
+  origin: string,
+  { workflow, input, labels = {} }: { workflow: string; input?: unknown; labels?: Record<string, string> },
+): string {
+  const path = `${origin}/api/v1/workflows/${workflow.replace("/", ".")}/executions`;
+  const body = { input: input ?? {}, ...(Object.keys(labels).length > 0 && { labels }) };
+  return curl(path, JSON.stringify(body));
+}
+
 /** How programs start a batch of two items, each with the input, and wait for its end. */
 export function batchSnippets(
   origin: string,
@@ -91,15 +101,17 @@ ${lines}
 }
 `;
 
+const curl = (path: string, body: string): string => `curl -sSf '${path}' \\
+  -H "x-api-key: $CHARGEHAND_API_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d ${quoted(body)}`;
+
 /** How a request with a body of JSON is sent. */
 function requests(path: string, body: string): { name: string; text: string }[] {
   return [
     {
       name: "curl",
-      text: `curl -sSf '${path}' \\
-  -H "x-api-key: $CHARGEHAND_API_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d ${quoted(body)}`,
+      text: curl(path, body),
     },
     {
       name: "Python",
