@@ -169,6 +169,8 @@ test("the definition that an execution runs is shown though it has changed, and 
     ...start,
   });
 
+  await page.keyboard.press("Escape"); // with Tab, what is before the focus is reached through the whole page
+  await hand.press("More");
   await hand.press("Open the definition");
   const dialog = page.getByRole("dialog", { name: `Definition of ${workflow.name}` });
   await expect(dialog).toContainText("Version 1.0.0, revision 1");
