@@ -433,9 +433,29 @@ Feature: Data flow
     """
 
     Examples:
-      | format       | text       | name           |
-      | uri-template | '{a:0}'    | URI template   |
-      | idn-hostname | ☃.example  | host name      |
-      | hostname     | a_b        | host name      |
-      | idn-email    | ü@-b       | e-mail address |
-      | email        | ü@b        | e-mail address |
+      | format       | text                 | name              |
+      | uri-template | '{a:0}'              | URI template      |
+      | idn-hostname | ☃.example            | host name         |
+      | hostname     | a_b                  | host name         |
+      | idn-email    | ü@-b                 | e-mail address    |
+      | email        | ü@b                  | e-mail address    |
+      | ipv4         | '+1.2.3.4'           | IPv4 address      |
+      | date-time    | 2020-01-01T+1:02:03Z | date and time     |
+      | duration     | P1Y2D                | ISO 8601 duration |
+      | uri          | 'urn:[a]'            | URI               |
+
+  @T98
+  Scenario Outline: A pattern that RE2 does not have
+    Given a definition that is refused:
+    """yaml
+    document: { dsl: '1.0.3', namespace: data-flow, name: pattern, version: '1.0.0' }
+    input: { schema: { document: { pattern: '<pattern>' } } }
+    do:
+      - a: { set: { x: 1 } }
+    """
+    Then the definition should be refused with 'invalid_schema' at '/input/schema/document/pattern'
+
+    Examples:
+      | pattern      |
+      | ^(?!draft-)  |
+      | ^(.)\1       |
