@@ -118,8 +118,9 @@ func residentBytes() int64 {
 
 // engine is one VM for one run.
 type engine struct {
-	vm   *quickjs.VM
-	tick quickjs.Value
+	vm         *quickjs.VM
+	tick       quickjs.Value
+	rejections *rejections
 
 	begin    time.Time
 	deadline time.Time
@@ -165,10 +166,14 @@ func newEngine(bytecode []byte) (*engine, error) {
 	if e.tick, err = vm.EvalBytecodeValue(bytecode); err != nil {
 		return nil, fmt.Errorf("prelude: %w", err)
 	}
+	if e.rejections, err = track(vm); err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
 	return e, nil
 }
 
 func (e *engine) close() {
+	e.rejections.close()
 	e.tick.Free()
 	_ = e.vm.Close()
 }
@@ -186,6 +191,9 @@ func (e *engine) run(request runRequest) runAnswer {
 	for !e.stopped {
 		jobs, err := e.vm.ExecutePendingJobs()
 		e.note(err)
+		if err == nil && !e.stopped && e.rejections.raise() && !e.stopped { // it cannot be shown
+			e.uncaught("Uncaught value that cannot be shown")
+		}
 		if e.stopped || !e.arm() {
 			break
 		}

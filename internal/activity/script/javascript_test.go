@@ -71,6 +71,11 @@ func TestJavaScriptValues(t *testing.T) {
 		"return in a text":  {`console.log("import x from 'y'; export default 1")`, nil, "import x from 'y'; export default 1"},
 		"comment at end":    {`return 1 // done`, nil, 1},
 		"use strict":        {`"use strict"; return this === undefined`, nil, true},
+		"handled at last":   {`const p = Promise.reject(1); await 1; await 2; return await p.catch(n => n + 1)`, nil, 2},
+		"handled by all":    {`return (await Promise.allSettled([Promise.reject(1), Promise.reject(2)])).length`, nil, 2},
+		"all but one":       {`try { await Promise.all([Promise.reject(1), Promise.reject(2)]) } catch (n) { return n }`, nil, 1},
+		"lost the race":     {`return await Promise.race([1, Promise.reject(2)])`, nil, 1},
+		"many handled":      {`let n = 0; for (let i = 0; i < 5000; i++) Promise.reject(i).catch(() => n++); await new Promise(r => setTimeout(r, 1)); return n`, nil, 5000},
 		"regular functions": {`function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } return f(10)`, nil, 55},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +102,16 @@ func TestJavaScriptFailures(t *testing.T) {
 		"in a function":      {"function inner() {\n  null.x\n}\ninner()", 1, []string{"TypeError", "script.js:2", "script.js:4"}},
 		"rejected":           {`await Promise.reject(new Error("no"))`, 1, []string{"Error: no"}},
 		"in a timer":         {`setTimeout(() => { throw new Error("late") }, 1)`, 1, []string{"Error: late"}},
+		"without await":      {"\n(async () => { throw new TypeError(7) })(); console.log(1)", 1, []string{"TypeError: 7", "script.js:2"}},
+		"rejected unseen":    {`Promise.reject("no"); return 1`, 1, []string{"Uncaught no"}},
+		"rejected later":     {`setTimeout(() => { Promise.reject(new Error("late")) }, 1); return 1`, 1, []string{"Error: late"}},
+		"rejected after all": {`(async () => { await 1; await 2; throw new Error("deep") })(); return 1`, 1, []string{"Error: deep"}},
+		"caught too late":    {`const p = Promise.reject(new Error("no")); await new Promise(r => setTimeout(r, 1)); await p.catch(() => 1)`, 1, []string{"Error: no"}},
+		"finally":            {`Promise.reject(new Error("no")).finally(() => 1); return 1`, 1, []string{"Error: no"}},
+		"the second is left": {`const a = Promise.reject(1), b = Promise.reject(2); await a.catch(() => 1); return 1`, 1, []string{"Uncaught 2"}},
+		"rejected module":    {"import 'fs'\nPromise.reject(new Error('no'))", 1, []string{"Error: no"}},
+		"microtask":          {`queueMicrotask(() => { throw new Error("soon") }); return 1`, 1, []string{"Error: soon"}},
+		"rejected by hand":   {`Promise.reject(new Proxy({}, {get() { throw 1 }})); return 1`, 1, []string{"Uncaught"}},
 		"syntax":             {"let a = 1\nlet = }", 1, []string{"SyntaxError"}},
 		"syntax of a module": {"import { x from 'fs'", 1, []string{"SyntaxError"}},
 		"unknown module":     {"import x from 'left-pad'", 1, []string{`"left-pad"`}},
@@ -222,7 +237,10 @@ func TestLongHostileJavaScript(t *testing.T) {
 		"typed sort":                 {`new Float64Array(5e6).map(Math.random).sort((a, b) => Math.random() - 0.5)`, "ran longer than 700ms|memory|ok"},
 		"date texts":                 {`for (;;) new Date("9".repeat(1e5))`, "ran longer than 700ms"},
 		"normalise":                  {`for (;;) "\u0344".repeat(1e5).normalize("NFKD")`, "ran longer than 700ms|memory"},
-		"uncaught in many":           {`for (let i = 0; i < 1e3; i++) Promise.reject(i)`, "ok"},
+		"uncaught in many":           {`for (let i = 0; i < 1e3; i++) Promise.reject(i)`, "code 1: Uncaught 0"},
+		"rejected without end":       {`for (;;) Promise.reject(1)`, "ran longer than 700ms|memory"},
+		"handled the wrong way":      {`const a = []; for (let i = 0; i < 1e5; i++) a.push(Promise.reject(i)); for (const p of a) p.catch(() => 1)`, "ok|memory"},
+		"rejected by a trap":         {`Promise.reject(new Proxy(new Error("x"), {get() { for (;;); }}))`, "ran longer than 700ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

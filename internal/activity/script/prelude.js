@@ -216,8 +216,10 @@
     }]);
   };
 
+  globalThis.__failed = failed;
   globalThis.__start = (code, options) => {
     delete globalThis.__start;
+    delete globalThis.__failed; // the host has it
     const { argv, env, variables, input } = parse(options);
     process.argv = argv;
     process.env = env;

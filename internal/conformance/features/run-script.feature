@@ -150,11 +150,12 @@ Feature: Scripts
     """
 
     Examples:
-      | name       | return | code                 | detail      |
-      | code       | code   | throw new Error("x") | Error: x    |
-      | all        | all    | throw "thrown"       | thrown      |
-      | stderr     | stderr | null.x               | TypeError   |
-      | unreadable | code   | let =                | SyntaxError |
+      | name       | return | code                                                   | detail      |
+      | code       | code   | throw new Error("x")                                   | Error: x    |
+      | all        | all    | throw "thrown"                                         | thrown      |
+      | stderr     | stderr | null.x                                                 | TypeError   |
+      | unreadable | code   | let =                                                  | SyntaxError |
+      | unawaited  | all    | (async () => { throw new Error(7) })(); console.log(1) | Error: 7    |
 
   @T49 @1.10-types
   Scenario Outline: A script that fails is a runtime error
