@@ -37,7 +37,12 @@ func (d *decoder) shell(at location) *Shell {
 	d.object(at, &shellObject,
 		field("command", &result.Command, d.filledOperand),
 		field("stdin", &result.Stdin, d.textOperand),
-		field("arguments", &result.Arguments, d.arguments),
+		property{"arguments", func(value location) {
+			result.Arguments = d.arguments(value)
+			for i := range value.members {
+				result.ArgumentOrder = append(result.ArgumentOrder, value.members[i].key)
+			}
+		}},
 		field("environment", &result.Environment, d.scalarMapOperand),
 	)
 	return result

@@ -217,11 +217,12 @@ type Run struct {
 
 // Shell is a shell line (T48). Arguments is a list (argv) or a map (T46).
 type Shell struct {
-	Pointer     string
-	Command     Operand
-	Stdin       Operand
-	Arguments   Operand
-	Environment Operand // a map or ${ }
+	Pointer       string
+	Command       Operand
+	Stdin         Operand
+	Arguments     Operand
+	ArgumentOrder []string // the keys of a map as they are written, which its value does not know
+	Environment   Operand  // a map or ${ }
 }
 
 // Script holds exactly one of Code and Source. Arguments is a list (argv) or a map (T46).

@@ -326,3 +326,20 @@ func TestConstantConditions(t *testing.T) {
 		}
 	}
 }
+
+// TestArgumentOrder keeps the keys of a map of arguments as they are written (T46).
+func TestArgumentOrder(t *testing.T) {
+	for arguments, want := range map[string]value.Value{
+		"{z-source: null, m: '${ .x }', a-dest: null}": []any{"z-source", "m", "a-dest"},
+		"{a: 1, b: 2}":                     nil,
+		"[b, a]":                           nil,
+		"'${ {b: 1, a: 2} }'":              nil,
+		"{b: 1, a: {d: 1, c: 2}}":          []any{"b", "a"},
+		"{\"--x\": 1, \"-a\": 2, B: null}": nil,
+	} {
+		p := mustCompile(t, "do: [{a: {run: {shell: {command: ls, arguments: "+arguments+"}}}}]")
+		if got := p.Tasks[0].Activity.Constants["argumentOrder"]; !value.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", arguments, got, want)
+		}
+	}
+}

@@ -51,6 +51,13 @@ func (c *compiler) shell(s *dsl.Shell, at location) *Activity {
 	a := &Activity{Kind: "shell", Constants: map[string]value.Value{}}
 	a.add("command", c.command(s.Command, "command", at), Text)
 	c.processFields(a, s.Arguments, s.Environment, s.Stdin, at)
+	if !slices.IsSorted(s.ArgumentOrder) { // else the order of its keys is that of the definition
+		order := make([]any, len(s.ArgumentOrder))
+		for i, key := range s.ArgumentOrder {
+			order[i] = key
+		}
+		a.Constants["argumentOrder"] = order
+	}
 	c.unusedArguments(s)
 	c.secretArguments(s.Arguments)
 	return a

@@ -159,7 +159,7 @@ const maxAfter = 10 * 365 * 24 * time.Hour
 
 // processOf is what runs in the container, by the rules of the package.
 func processOf(args map[string]any, w *workspace.Workspace) (entrypoint, command []string, fault *machine.Fault) {
-	argv, fault := w.Arguments(args["arguments"])
+	argv, fault := w.Arguments(args["arguments"], nil)
 	if fault != nil {
 		return nil, nil, fault
 	}

@@ -60,7 +60,7 @@ func (r *Runner) command(w *workspace.Workspace, req *request) (process.Command,
 	if fault != nil {
 		return process.Command{}, fault
 	}
-	argv, fault := w.Arguments(req.stdio["arguments"])
+	argv, fault := w.Arguments(req.stdio["arguments"], nil)
 	if fault != nil {
 		return process.Command{}, fault
 	}

@@ -158,7 +158,7 @@ func writeJob(w *workspace.Workspace, args map[string]any, code string) *machine
 		j.Variables = value.Marshal(local)
 		j.Argv = append(j.Argv, string(j.Variables))
 	default:
-		argv, f := w.Arguments(arguments)
+		argv, f := w.Arguments(arguments, nil)
 		if f != nil {
 			return f
 		}

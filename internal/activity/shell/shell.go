@@ -39,10 +39,11 @@ func (r *Runner) Run(ctx context.Context, call activity.Call) activity.Result {
 	args, _ := call.Args.(map[string]any)
 	command, _ := args["command"].(string)
 	arguments := args["arguments"]
+	order, _ := args["argumentOrder"].([]any)
 	return workspace.Run(ctx, workspace.Job{
 		Confiner: r.cfg.Confiner, Files: r.cfg.Files, Call: call, Arguments: arguments,
 		Prepare: func(w *workspace.Workspace) (process.Command, *machine.Fault) {
-			argv, fault := w.Arguments(arguments)
+			argv, fault := w.Arguments(arguments, order)
 			if fault != nil {
 				return process.Command{}, fault
 			}

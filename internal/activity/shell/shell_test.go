@@ -153,6 +153,8 @@ func TestValuesReachTheCommand(t *testing.T) {
 		"no pasting":     {each, object{"arguments": []any{"$(id)", "`id`", "'; id; '", "*", "-rf", "\\"}}, "[$(id)][`id`]['; id; '][*][-rf][\\]"},
 		"map":            {each, object{"arguments": object{"name": "Zoë", "count": 2, "none": nil}}, "[--count][2][--name][Zoë][none]"},
 		"map of options": {each, object{"arguments": object{"--user": "john", "-c": "x", "Hello": nil}}, "[--user][john][-c][x][Hello]"},
+		"map as written": {each, object{"arguments": object{"z-source": nil, "a-dest": nil, "m": 1}, "argumentOrder": []any{"z-source", "m", "a-dest"}}, "[z-source][--m][1][a-dest]"},
+		"map of others":  {each, object{"arguments": object{"c": 1, "b": 2, "a": 3}, "argumentOrder": []any{"c", "x"}}, "[--c][1][--a][3][--b][2]"},
 		"plain word":     {"echo", object{"arguments": []any{"-n", "a b", "$(id)"}}, "a b $(id)"},
 		"word and space": {" /bin/echo\n", object{"arguments": []any{"x", "y"}}, "x y"},
 		"no plain word":  {"echo 1;", object{"arguments": []any{"x"}}, "1"},

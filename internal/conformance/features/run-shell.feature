@@ -64,6 +64,36 @@ Feature: Shell commands
     <--user><john><-c><x><Hello>
     """
 
+  @T46
+  Scenario: A map of arguments keeps the order in which it is written
+    Given a workflow with definition:
+    """yaml
+    document: { dsl: '1.0.3', namespace: run-shell, name: map-order, version: '1.0.0' }
+    do:
+      - written:
+          run:
+            shell:
+              command: printf '<%s>' "$@"
+              arguments: { z-source: null, m: '${ .n }', a-dest: null }
+          export: { as: '${ {written: .} }' }
+      - yielded:
+          run:
+            shell:
+              command: printf '<%s>' "$@"
+              arguments: '${ {z: null, a: null} }'
+          output: { as: '[$context.written, .]' }
+    """
+    And given the workflow input is:
+    """yaml
+    n: 1
+    """
+    When the workflow is executed
+    Then the workflow should complete with output:
+    """yaml
+    - <z-source><--m><1><a-dest>
+    - <a><z>
+    """
+
   @T48
   Scenario: A command of one word gets its arguments
     Given a workflow with definition:

@@ -64,11 +64,12 @@ func (w *Workspace) List(arguments []any) ([]string, *machine.Fault) {
 	return argv, nil
 }
 
-// Flags is a map of arguments as options (T46), in the order of the keys: --key value. A key
-// that begins with a dash stays as it is, and one whose value is null is passed alone.
-func (w *Workspace) Flags(arguments map[string]any) ([]string, *machine.Fault) {
+// Flags is a map of arguments as options (T46): --key value. A key that begins with a dash stays as
+// it is, and one whose value is null is passed alone. order has the keys as the definition wrote
+// them; what it does not have, such as all that an expression yielded, follows sorted.
+func (w *Workspace) Flags(arguments map[string]any, order []any) ([]string, *machine.Fault) {
 	argv := make([]string, 0, 2*len(arguments))
-	for _, key := range slices.Sorted(maps.Keys(arguments)) {
+	for _, key := range ordered(arguments, order) {
 		if arguments[key] == nil {
 			if fault := CheckNUL(fmt.Sprintf("argument %q", key), key); fault != nil {
 				return nil, fault
@@ -89,15 +90,28 @@ func (w *Workspace) Flags(arguments map[string]any) ([]string, *machine.Fault) {
 	return argv, nil
 }
 
-// Arguments is a list as argv, or a map as flags.
-func (w *Workspace) Arguments(arguments value.Value) ([]string, *machine.Fault) {
+// ordered are the keys of a map: those of order first, in that order, then the others, sorted.
+func ordered(arguments map[string]any, order []any) []string {
+	keys := slices.Sorted(maps.Keys(arguments))
+	rank := make(map[string]int, len(order))
+	for i, key := range order {
+		if name, ok := key.(string); ok {
+			rank[name] = i - len(order)
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return rank[a] - rank[b] })
+	return keys
+}
+
+// Arguments is a list as argv, or a map as flags in an order (Flags).
+func (w *Workspace) Arguments(arguments value.Value, order []any) ([]string, *machine.Fault) {
 	switch arguments := arguments.(type) {
 	case nil:
 		return nil, nil
 	case []any:
 		return w.List(arguments)
 	case map[string]any:
-		return w.Flags(arguments)
+		return w.Flags(arguments, order)
 	}
 	return nil, validationFault("arguments must be a list or an object")
 }
