@@ -124,7 +124,7 @@ do:
 do:
   - a:
       input: {from: {a: '.', b: '.a[0].b', c: '.["x y"] // 1', d: '.items | length', e: $input.x}}
-      set: {no: ['.5', '...', ./a, '.gitignore file', '. x', '.a.', '.1', 'a.b'], yes: [' .a? ', {x: '.[]'}]}
+      set: {no: ['.5', '...', ./a, '.gitignore file', '. x', '.a.', '.1', 'a.b'], yes: [' .a? ', {x: '.[]'}, '.a?.b', '.a[0]?.b?', '.a as $x | $x', '$context|.a', '$input+1', $contextual, '.a?b', .as]}
       output: {as: .plain}
   - b: {call: http, with: {method: get, endpoint: 'https://example.com', headers: {x: .a}}}
 `, []string{
@@ -132,6 +132,8 @@ do:
 			"warning /do/0/a/input/from/c literal_text", "warning /do/0/a/input/from/d literal_text",
 			"warning /do/0/a/input/from/e literal_text",
 			"warning /do/0/a/set/yes/0 literal_text", "warning /do/0/a/set/yes/1/x literal_text",
+			"warning /do/0/a/set/yes/2 literal_text", "warning /do/0/a/set/yes/3 literal_text", "warning /do/0/a/set/yes/4 literal_text",
+			"warning /do/0/a/set/yes/5 literal_text", "warning /do/0/a/set/yes/6 literal_text", "warning /do/0/a/set/yes/9 literal_text",
 		}},
 		{"types that no standard error has (T93)", `
 do:

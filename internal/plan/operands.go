@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -168,7 +169,9 @@ func (c *compiler) literals(pointer string, v value.Value, at location) {
 	switch v := v.(type) {
 	case string:
 		name, ok := strings.CutPrefix(v, "$")
-		if end := strings.IndexAny(name, " .["); end >= 0 {
+		if end := strings.IndexFunc(name, func(char rune) bool {
+			return char != '_' && (char >= utf8.RuneSelf || !isLetterOrDigit(byte(char)))
+		}); end >= 0 {
 			name = name[:end]
 		}
 		if ok && (slices.Contains(names[:], name) || slices.Contains(at.locals, name)) {
@@ -187,7 +190,8 @@ func (c *compiler) literals(pointer string, v value.Value, at location) {
 }
 
 // path matches texts that look like jq: a path, alone or before an operator. "..." and "./x" do not.
-var path = regexp.MustCompile(`^\.(\.?("[^"]*"|[A-Za-z_][A-Za-z0-9_]*)|\[[^\]]*\])*\??\s*(([|+*/,<>-]|==|!=|//|and\b|or\b)\s*\S.*)?$`)
+var path = regexp.MustCompile(
+	`^\.\??((\.?("[^"]*"|[A-Za-z_][A-Za-z0-9_]*)|\[[^\]]*\])\??)*\s*(([|+*/,<>-]|==|!=|//|and\b|or\b|as\b)\s*\S.*)?$`)
 
 // paths warns of texts in the object form of `from`, `as` and `set` that look like jq, but stay
 // texts without ${ } (T92). Variables are the business of literals.
