@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -124,6 +125,38 @@ func TestCancelledInDoubt(t *testing.T) {
 			}
 		case <-time.After(time.Minute):
 			t.Error("the call has got no answer")
+		}
+		fx.idle(0)
+	})
+}
+
+// TestTooManyInDoubt: the store goes away again while starts in doubt are looked up, and more of them
+// came meanwhile than are kept. What was kept for those beyond is given back.
+func TestTooManyInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fx, broken := brokenFixture(t)
+		defer fx.stop()
+		e := fx.engine
+		e.outage.most = 1
+		workflow := store.QueuedWorkflow{Account: 1, Environment: chargehand.Live, Workflow: 1}
+		starts := make([]inDoubtStart, 3)
+		for i := range starts {
+			_, l := e.slots.acquireNew(1, fair.Owner{Environment: chargehand.Live, Workflow: 1})
+			e.queued.add(workflow)
+			starts[i] = inDoubtStart{id: chargehand.ExecutionID{byte(i + 1)}, lease: l, queued: []queuedRow{{queue: workflow}}}
+		}
+		broken.setFail(func(int) (bool, bool) { return true, false })
+		e.recheck(starts)
+		if got := e.queued.count[workflow]; got != 1 || len(e.outage.inDoubt) != 1 {
+			t.Errorf("%d are counted as queued, and %d are in doubt; want 1 of both", got, len(e.outage.inDoubt))
+		}
+		if !starts[1].lease.released || !starts[2].lease.released || starts[0].lease.released {
+			t.Error("the leases beyond the bound are not given back, or the one within it is")
+		}
+		broken.setFail(nil)
+		time.Sleep(time.Minute) // it is looked up, and does not exist
+		if len(e.queued.count) != 0 {
+			t.Errorf("queued %v", e.queued.count)
 		}
 		fx.idle(0)
 	})

@@ -105,6 +105,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.queued.limit = c.Limits.QueuedPerWorkflow
 	e.outage.pause, e.outage.report = e.pauseAll, e.logOutage
 	e.outage.drive, e.outage.recheck = e.driveStalled, e.recheckLater
+	e.outage.most = maxInDoubt
 	e.wakePermits = make(chan struct{}, c.Limits.Wakes)
 	e.yieldGate = fair.NewGate(fair.Limits{Permits: c.Limits.Yields})
 	e.canceller = newChildCanceller()

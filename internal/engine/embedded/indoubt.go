@@ -99,7 +99,9 @@ func (e *Engine) recheck(starts []inDoubtStart) {
 			return
 		case err != nil:
 			for _, d := range starts {
-				e.outage.remember(d)
+				if !e.outage.remember(d) {
+					e.releaseStart(d)
+				}
 			}
 			e.outage.begin()
 			return

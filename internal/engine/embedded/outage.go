@@ -23,6 +23,7 @@ type outage struct {
 	reported bool // the outage was logged
 	stalled  []*instance
 	inDoubt  []inDoubtStart
+	most     int // how many of them are kept
 	timer    *time.Timer
 	closed   bool
 }
@@ -61,7 +62,7 @@ const maxInDoubt = 100_000
 func (o *outage) remember(d inDoubtStart) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.inDoubt) >= maxInDoubt || o.closed {
+	if len(o.inDoubt) >= o.most || o.closed {
 		return false
 	}
 	o.waiting.Store(true)
