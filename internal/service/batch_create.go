@@ -242,9 +242,11 @@ func insertBatch(tx *store.Tx, b *store.Batch, rows []store.Execution, files map
 	}
 	for i := range rows {
 		rows[i].Batch = b.No
-		if err := tx.InsertExecution(&rows[i]); err != nil {
-			return err
-		}
+	}
+	if err := tx.InsertExecutions(rows); err != nil {
+		return err
+	}
+	for i := range rows {
 		for _, file := range files[i] {
 			if !kept[file] {
 				continue

@@ -104,12 +104,60 @@ func (t *Tx) InsertExecution(e *Execution) error {
 
 // insertExecution inserts e and counts it, with the bytes of its payloads.
 func (t *Tx) insertExecution(e *Execution, bytes int64) error {
-	inline, apart := t.seal(kindInput, idKey(e.ID), e.Input.Inline), len(e.Input.Inline) > rowInputBytes
-	data := inline
-	if apart {
+	input := t.seal(kindInput, idKey(e.ID), e.Input.Inline)
+	query, args := t.insertionOf(e, input, bytes)
+	no, err := t.insert("insert execution", query, args...)
+	if err != nil {
+		return err
+	}
+	return t.insertRest(e, no, input, bytes)
+}
+
+// InsertExecutions is InsertExecution for each of some rows. It takes less time for those that need the same statement.
+func (t *Tx) InsertExecutions(rows []Execution) error {
+	const most = 64 // arguments in memory
+	var text string
+	var args [][]any
+	var inputs []any
+	insert := func(rows []Execution) error {
+		numbers, err := t.c.InsertAll(text, args)
+		if err != nil {
+			return fmt.Errorf("insert executions: %w", err)
+		}
+		for i := range rows {
+			if err := t.insertRest(&rows[i], numbers[i], inputs[i], rows[i].Input.Size); err != nil {
+				return err
+			}
+		}
+		args, inputs = args[:0], inputs[:0]
+		return nil
+	}
+	for i := range rows {
+		input := t.seal(kindInput, idKey(rows[i].ID), rows[i].Input.Inline)
+		query, row := t.insertionOf(&rows[i], input, rows[i].Input.Size)
+		if len(args) == most || len(args) > 0 && query != text {
+			if err := insert(rows[i-len(args) : i]); err != nil {
+				return err
+			}
+		}
+		text, args, inputs = query, append(args, row), append(inputs, input)
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	return insert(rows[len(rows)-len(args):])
+}
+
+// isApart reports whether the input of an execution has a row of its own.
+func (e *Execution) isApart() bool { return len(e.Input.Inline) > rowInputBytes }
+
+// insertionOf is the statement that inserts the row of e, with its arguments. input is that of e, sealed.
+func (t *Tx) insertionOf(e *Execution, input any, bytes int64) (query string, args []any) {
+	inline := input
+	if e.isApart() {
 		inline = nil
 	}
-	query, args := insertExecution, append(make([]any, 0, 27),
+	query, args = insertExecution, append(make([]any, 0, 27),
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
 		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.State),
 		e.StartedMs, e.FinishedMs, inline, t.hide(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy, bytes)
@@ -120,14 +168,15 @@ func (t *Tx) insertExecution(e *Execution, bytes int64) error {
 		}
 		query, args = insertCaused, append(args, int64(e.Cause), textArg(e.CauseID), e.Root, e.StartMs, int64(parked))
 	}
-	no, err := t.insert("insert execution", query, args...)
-	if err != nil {
-		return err
-	}
+	return query, args
+}
+
+// insertRest counts an execution whose row was inserted with a number, and inserts what belongs to it in other tables.
+func (t *Tx) insertRest(e *Execution, no int64, input any, bytes int64) error {
 	e.No = no
 	t.countUsage(e.Account, e.Environment, e.StartedBy, Usage{Executions: 1, Bytes: bytes})
-	if apart {
-		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, data); err != nil {
+	if e.isApart() {
+		if err := t.c.Send("insert input", `INSERT INTO input (execution, data) VALUES (?1, ?2)`, no, input); err != nil {
 			return err
 		}
 	}

@@ -209,6 +209,15 @@ func (c *faultyConn) Insert(query string, args ...any) (int64, error) {
 	return c.Conn.Insert(query, args...)
 }
 
+func (c *faultyConn) InsertAll(query string, args [][]any) ([]int64, error) {
+	for _, row := range args {
+		if err := c.next("insert all", row); err != nil {
+			return nil, err
+		}
+	}
+	return c.Conn.InsertAll(query, args)
+}
+
 func (c *faultyConn) Each(query string, args [][]any) (int64, error) {
 	for _, row := range args {
 		if err := c.next("execute for each", row); err != nil {

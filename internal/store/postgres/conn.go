@@ -163,6 +163,19 @@ func (c *conn) Insert(query string, args ...any) (no int64, err error) {
 	return (&resultRow{types: r.types, values: r.rows[0]}).Int(0), nil
 }
 
+// InsertAll implements store.Conn. What is put off travels together.
+func (c *conn) InsertAll(query string, args [][]any) ([]int64, error) {
+	numbers := make([]int64, 0, len(args))
+	for _, row := range args {
+		no, err := c.Insert(query, row...)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, no)
+	}
+	return numbers, nil
+}
+
 // blockNumbers is how many numbers of executions a session takes at once. Those that are
 // left when it ends are never used.
 const blockNumbers = 128

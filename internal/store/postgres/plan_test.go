@@ -47,6 +47,11 @@ func (c recordingConn) Query(query string, row func(store.Row) error, args ...an
 	return c.Conn.Query(query, row, args...)
 }
 
+func (c recordingConn) InsertAll(query string, args [][]any) ([]int64, error) {
+	c.record(query, args[0])
+	return c.Conn.InsertAll(query, args)
+}
+
 func (c recordingConn) Each(query string, args [][]any) (int64, error) {
 	c.record(query, args[0])
 	return c.Conn.Each(query, args)

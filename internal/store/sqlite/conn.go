@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type conn struct {
 	c          *driver.Conn
 	ctx        context.Context // of a View; nil: rows are never cut off
 	statements map[string]*statement
+	texts      map[string]string   // of InsertAll, by the text of one row
 	bad        bool                // an error says that it should be opened anew
 	failed     error               // the first ErrUnavailable of the Update that runs
 	counts     []store.UsageChange // of the Updates of the group that runs
@@ -237,6 +239,80 @@ func (c *conn) Insert(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return c.c.LastInsertRowID(), nil
+}
+
+// rowsAtOnce is how many rows one statement of InsertAll inserts. Sixteen take two thirds of the time of one by one, and
+// more save little.
+const rowsAtOnce = 16
+
+// InsertAll implements store.Conn.
+func (c *conn) InsertAll(query string, args [][]any) ([]int64, error) {
+	numbers := make([]int64, 0, len(args))
+	together := c.together(query)
+	var all []any
+	for together != "" && len(args) >= rowsAtOnce {
+		all = all[:0]
+		for _, row := range args[:rowsAtOnce] {
+			all = append(all, row...)
+		}
+		last, err := c.Insert(together, all...)
+		if err != nil {
+			return nil, err
+		}
+		// The number of a row is one above the highest that there is, and nothing else writes meanwhile.
+		for no := last - rowsAtOnce + 1; no <= last; no++ {
+			numbers = append(numbers, no)
+		}
+		args = args[rowsAtOnce:]
+	}
+	for _, row := range args {
+		no, err := c.Insert(query, row...)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, no)
+	}
+	return numbers, nil
+}
+
+// together is an INSERT of one row as one of rowsAtOnce; empty: the values of the row are not plain parameters.
+func (c *conn) together(query string) string {
+	if text, ok := c.texts[query]; ok {
+		return text
+	}
+	var text string
+	head, values, _ := strings.Cut(query, "VALUES (")
+	if parameters := plainParameters(strings.TrimSuffix(values, ")")); parameters > 0 {
+		b := []byte(head + "VALUES ")
+		for i := range rowsAtOnce * parameters {
+			switch {
+			case i == 0:
+				b = append(b, '(')
+			case i%parameters == 0:
+				b = append(b, "), ("...)
+			default:
+				b = append(b, ", "...)
+			}
+			b = strconv.AppendInt(append(b, '?'), int64(i+1), 10)
+		}
+		text = string(append(b, ')'))
+	}
+	if c.texts == nil {
+		c.texts = map[string]string{}
+	}
+	c.texts[query] = text
+	return text
+}
+
+// plainParameters is how many parameters a list has that holds nothing else, in order: ?1, ?2 …; 0: it does.
+func plainParameters(list string) int {
+	parameters := strings.Split(list, ",")
+	for i, parameter := range parameters {
+		if strings.TrimSpace(parameter) != "?"+strconv.Itoa(i+1) {
+			return 0
+		}
+	}
+	return len(parameters)
 }
 
 // Send implements store.Conn. There is no way to put anything off: the database is here.

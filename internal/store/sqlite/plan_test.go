@@ -50,6 +50,11 @@ func (c recordingConn) Insert(query string, args ...any) (int64, error) {
 	return c.Conn.Insert(query, args...)
 }
 
+func (c recordingConn) InsertAll(query string, args [][]any) ([]int64, error) {
+	c.record(query, args[0])
+	return c.Conn.InsertAll(query, args)
+}
+
 func (c recordingConn) Each(query string, args [][]any) (int64, error) {
 	c.record(query, args[0])
 	return c.Conn.Each(query, args)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +19,7 @@ var executionTests = map[string]func(*fixture){
 	"other tenants do not see it":      executionTenancy,
 	"id is unique":                     executionIDUnique,
 	"numbers ascend":                   executionNumbersAscend,
+	"many at once":                     executionsAtOnce,
 	"moves":                            executionMoves,
 	"final is final":                   finalIsFinal,
 	"one of many ends wins":            oneEndWins,
@@ -105,6 +107,46 @@ func executionNumbersAscend(f *fixture) {
 		}
 		last = e.No
 	}
+}
+
+// executionsAtOnce inserts rows that need several statements: they are there as if each had been inserted alone, in
+// their order, and counted; none of them is if one is refused.
+func executionsAtOnce(f *fixture) {
+	rows := make([]store.Execution, 150)
+	for i := range rows {
+		e := f.execution(startMs + int64(i))
+		e.Batch, e.Item, e.ItemID = 7, int64(i), fmt.Sprint("item ", i)
+		switch {
+		case i%50 == 49: // another statement
+			e.Cause, e.CauseID = store.CauseEvent, fmt.Sprint("event ", i)
+		case i%40 == 39: // an input with a row of its own
+			e.Input = inline(string(bytes.Repeat([]byte("x"), 1<<10+i)))
+		case i == 100:
+			e.Labels = []store.Label{{Name: "a", Value: "b"}}
+		}
+		rows[i] = e
+	}
+	refused := append(slices.Clone(rows[:70]), rows[3])
+	f.refused(store.ErrConflict, func(tx *store.Tx) error { return tx.InsertExecutions(refused) })
+	f.update(func(tx *store.Tx) error { return errors.Join(tx.InsertExecutions(nil), tx.InsertExecutions(rows)) })
+	f.view(func(r *store.Reader) error {
+		labels, err := r.Labels(rows)
+		for i := range rows {
+			want := rows[i]
+			want.Labels = nil
+			got, failed := r.ExecutionByID(want.Account, want.Environment, want.ID)
+			if err = errors.Join(err, failed); !reflect.DeepEqual(got, want) {
+				f.Errorf("row %d: read %+v\nwant %+v", i, got, want)
+			}
+			if i > 0 && want.No <= rows[i-1].No {
+				f.Errorf("row %d: number %d after %d", i, want.No, rows[i-1].No)
+			}
+			if has := len(labels[want.No]); has != len(rows[i].Labels) {
+				f.Errorf("row %d has %d labels", i, has)
+			}
+		}
+		return err
+	})
 }
 
 func executionMoves(f *fixture) {
