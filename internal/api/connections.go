@@ -1,11 +1,12 @@
 package api
 
 import (
+	"container/list"
 	"io"
 	"log/slog"
 	"net"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/chargehand/chargehand"
@@ -18,32 +19,88 @@ const (
 	lingerRead = 64 << 10
 )
 
-// openConns counts the connections of a server.
+// openConns counts the connections of a server. When there are too many, the one that has waited longest for a request
+// makes room, so that clients which only hold connections open keep no others out.
 type openConns struct {
-	most    int64 // 0: no bound
-	now     atomic.Int64
+	most    int           // 0: no bound
 	leaving chan struct{} // one value for each client that is turned away and still reads why
+
+	mu      sync.Mutex
+	now     int
+	waiting list.List // of *conn: without a request that is being answered, the longest first
 }
 
 func newOpenConns(most int) *openConns {
-	return &openConns{most: int64(most), leaving: make(chan struct{}, lingering)}
+	return &openConns{most: most, leaving: make(chan struct{}, lingering)}
 }
 
-func (o *openConns) take() bool {
-	if n := o.now.Add(1); o.most == 0 || n <= o.most {
-		return true
+// enter takes a connection in; false: all others are answering. The one that made room, or nil, is to be closed.
+func (o *openConns) enter(c *conn) (left *conn, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.most > 0 && o.now >= o.most {
+		longest := o.waiting.Front()
+		if longest == nil {
+			return nil, false
+		}
+		left = longest.Value.(*conn)
+		o.remove(left)
 	}
-	o.now.Add(-1)
-	return false
+	o.now++
+	c.position = o.waiting.PushBack(c)
+	return left, true
 }
 
-func (o *openConns) leave() { o.now.Add(-1) }
+// answering notes that a request is being answered; false: the connection had to make room.
+func (o *openConns) answering(c *conn) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c.left {
+		return false
+	}
+	if c.position != nil {
+		o.waiting.Remove(c.position)
+		c.position = nil
+	}
+	return true
+}
+
+// answered notes that the connection waits for its next request.
+func (o *openConns) answered(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !c.left && c.position == nil {
+		c.position = o.waiting.PushBack(c)
+	}
+}
+
+func (o *openConns) leave(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !c.left {
+		o.remove(c)
+	}
+}
+
+func (o *openConns) remove(c *conn) {
+	c.left = true
+	o.now--
+	if c.position != nil {
+		o.waiting.Remove(c.position)
+		c.position = nil
+	}
+}
+
+// crowded tells the operator, now and then, that there are too many connections.
+func (s *Server) crowded(what string, from net.Addr) {
+	if s.lines.Allow("too many connections") {
+		s.log.Warn("too many connections: "+what, "from", host(from.String()), "max_connections", s.open.most)
+	}
+}
 
 // turnAway tells a client that there are too many connections, and closes its own.
 func (s *Server) turnAway(c *net.TCPConn) {
-	if s.lines.Allow("too many connections") {
-		s.log.Warn("too many connections: one was turned away", "from", host(c.RemoteAddr().String()), "max_connections", s.open.most)
-	}
+	s.crowded("one was turned away", c.RemoteAddr())
 	select {
 	case s.open.leaving <- struct{}{}:
 	default:
@@ -73,7 +130,7 @@ func (s *Server) crowdedAnswer(addr string) []byte {
 	s.log.Debug("connection turned away", slog.String("request_id", requestID))
 	body := problemText(&chargehand.Error{
 		Code:   chargehand.CodeUnavailable,
-		Detail: "The server has " + strconv.FormatInt(s.open.most, 10) + " connections open, the maximum. Try again in a moment, and keep fewer open.",
+		Detail: "The server has " + strconv.Itoa(s.open.most) + " connections open, the maximum. Try again in a moment, and keep fewer open.",
 	}, base, "/", requestID)
 	answer := "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\nRetry-After: 1\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + requestID + "\r\n\r\n"

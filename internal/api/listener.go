@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"net"
 	"net/http"
@@ -30,8 +31,14 @@ func (l listener) Accept() (net.Conn, error) {
 		if !ok {
 			return accepted, nil
 		}
-		if l.server.open.take() {
-			return &conn{TCPConn: tcp, server: l.server}, nil
+		c := &conn{TCPConn: tcp, server: l.server}
+		left, ok := l.server.open.enter(c)
+		if left != nil {
+			l.server.crowded("the one that had waited longest for a request was closed", left.RemoteAddr())
+			left.Close()
+		}
+		if ok {
+			return c, nil
 		}
 		l.server.turnAway(tcp)
 	}
@@ -45,14 +52,15 @@ type conn struct {
 	// handled is set while a request is answered by the handler. What is written then may be
 	// content, which may look like anything, also like a refusal.
 	handled atomic.Bool
-	closed  atomic.Bool
+
+	// Guarded by the openConns of the server.
+	position *list.Element // among those that wait for a request; nil: one is being answered
+	left     bool          // it is not counted any more
 }
 
 // Close makes room for another connection.
 func (c *conn) Close() error {
-	if !c.closed.Swap(true) {
-		c.server.open.leave()
-	}
+	c.server.open.leave(c)
 	return c.TCPConn.Close()
 }
 
@@ -66,17 +74,21 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// handling notes that the handler answers from here on.
-func handling(ctx context.Context) {
-	if c, ok := ctx.Value(connKey{}).(*conn); ok {
-		c.handled.Store(true)
+// handling notes that the handler answers from here on; false: the connection was closed to make room for another.
+func handling(ctx context.Context) bool {
+	c, ok := ctx.Value(connKey{}).(*conn)
+	if !ok {
+		return true
 	}
+	c.handled.Store(true)
+	return c.server.open.answering(c)
 }
 
 // connState notes that an answer has been written: the next request may be refused.
 func connState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*conn); ok && state == http.StateIdle {
 		c.handled.Store(false)
+		c.server.open.answered(c)
 	}
 }
 

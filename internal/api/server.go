@@ -40,7 +40,8 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// System tells the state of the installation (/system); nil: this process does not know it.
 	System func(ctx context.Context) (*service.System, error)
-	// MaxConnections bounds the connections that are open at once; 0: no bound.
+	// MaxConnections bounds the connections that are open at once; 0: no bound. Above it, one that waits for a request
+	// makes room, or the new one is turned away.
 	MaxConnections int
 	// Tracer makes a span for each request below /api/v1; nil: none.
 	Tracer trace.Tracer
@@ -155,7 +156,9 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	handling(r.Context())
+	if !handling(r.Context()) {
+		panic(http.ErrAbortHandler)
+	}
 	c := calls.Get().(*call)
 	*c = call{server: s, w: w, r: r, requestID: requestID(r.Header), began: time.Now()}
 	h := w.Header()

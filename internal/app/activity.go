@@ -54,7 +54,7 @@ func (t *term) activities(ctx context.Context, stored activity.Files) (map[strin
 		return nil, err
 	}
 	confiner, err := process.New(process.Config{
-		Logger: t.log, Scratch: filepath.Join(t.cfg.DataDir, scratchName), HiddenPaths: hidden, Slots: t.cfg.Processes,
+		Logger: t.log, Scratch: filepath.Join(t.cfg.DataDir, installation.ScratchName), HiddenPaths: hidden, Slots: t.cfg.Processes,
 		Commands: slices.Contains(t.cfg.AllowRun, "shell") || slices.Contains(t.cfg.AllowRun, "python"),
 	})
 	if err != nil {

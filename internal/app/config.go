@@ -31,6 +31,14 @@ var Version = "dev"
 // HasUI reports whether the web UI is part of this program.
 func HasUI() bool { return web.Embedded() != nil }
 
+// UINotices are the licences of what is in the web UI; nil: this program was built without it.
+func UINotices() []byte {
+	if ui := web.Embedded(); ui != nil {
+		return ui.Notices()
+	}
+	return nil
+}
+
 // Config is what an operator sets; docs/reference/cli.md lists the flags. The zero value, completed by
 // withDefaults, serves the default data directory on the default address.
 type Config struct {

@@ -111,6 +111,63 @@ func TestLostDatabase(t *testing.T) {
 	}
 }
 
+// TestLostDatabaseOfAKeyElsewhere: a master key that is kept elsewhere says the same beside what an earlier start has
+// left, also without files, and nothing in a new data directory.
+func TestLostDatabaseOfAKeyElsewhere(t *testing.T) {
+	for _, made := range []bool{false, true} { // the key: by the operator, by the first start
+		dir, key := filepath.Join(t.TempDir(), "data"), apptest.MasterFile(t)
+		if made {
+			key = filepath.Join(t.TempDir(), "master.key")
+		}
+		elsewhere := func(c *Config) { c.MasterKeyFile = key }
+		i := install(t, dir, elsewhere)
+		i.Halt()
+		refused := func(what string) {
+			t.Helper()
+			cfg := Config{Settings: installation.Settings{DataDir: dir, MasterKeyFile: key}, Listen: "127.0.0.1:0"}
+			_, started := New(t.Context(), cfg)
+			_, first := operate.CreateKey(t.Context(), cfg.Settings, operate.NewKey{Init: true})
+			for name, err := range map[string]error{"serve": started, "keys create --init": first} {
+				if err == nil || !strings.Contains(err.Error(), "was lost") || !strings.Contains(err.Error(), key) {
+					t.Errorf("%s, %s: %v", what, name, err)
+				}
+			}
+		}
+		path := filepath.Join(dir, installation.DatabaseName)
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		refused("0 bytes")
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		refused("no file")
+		if err := os.RemoveAll(filepath.Join(dir, installation.FilesName)); err != nil {
+			t.Fatal(err)
+		}
+		refused("no files")
+		if err := os.RemoveAll(filepath.Join(dir, installation.ScratchName)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused("0 bytes alone")
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		install(t, dir, elsewhere).Halt() // a new data directory
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		// As the first start leaves it when it is killed before its database is made.
+		if err := os.WriteFile(filepath.Join(dir, "unfinished-start"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		install(t, dir, elsewhere).Halt()
+	}
+}
+
 // TestFirstStartThatWasCutOff: what a first start leaves when it is killed between key and database starts again.
 func TestFirstStartThatWasCutOff(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

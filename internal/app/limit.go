@@ -39,7 +39,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "waiting_mails", Value: mail.MaxWaiting, Description: "Mails that wait to be sent."},
 		{Name: "reset_mails_per_hour", Value: signin.AsksOfPerson, Description: "Mails with a link to set a password that can be asked for to one e-mail in an hour."},
 		{Name: "reset_mails_per_hour_of_address", Value: signin.AsksOfAddress, Description: "The same from one network address."},
-		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once; more are answered with 503.", Setting: "max-connections"},
+		{Name: "connections", Value: int64(c.Connections), Description: "Connections of clients that are open at once. For more, those that wait for a request are closed, or 503 is the answer.", Setting: "max-connections"},
 		{Name: "outgoing_calls", Value: int64(c.Calls), Description: "Outgoing calls at once.", Setting: "max-calls"},
 		{Name: "outgoing_call_seconds", Value: int64(http.DefaultTimeout / time.Second), Description: "Time of one call of HTTP, OpenAPI or gRPC, and of sending a message with AsyncAPI."},
 		{Name: "http_inline_bytes", Value: http.DefaultInlineBytes, Description: "Answer to a call of HTTP or OpenAPI that becomes data; a larger one becomes a file."},

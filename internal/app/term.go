@@ -36,9 +36,6 @@ import (
 	"github.com/chargehand/chargehand/web"
 )
 
-// scratchName is the folder of processes in the data directory.
-const scratchName = "scratch"
-
 // driver is an engine that can be ended.
 type driver interface {
 	engine.Engine

@@ -151,8 +151,9 @@ func newOpenAPI(con console) *cobra.Command {
 func newLicences(con console) *cobra.Command {
 	return &cobra.Command{
 		Use: "licences", Aliases: []string{"licenses"}, Short: "Print what is linked into this program, and the licences of it", Args: exactArgs(0),
+		Long: "Print what is linked into this program, and the licences of it: the Go modules, and the npm packages of the web UI where it is built in.",
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(con.out, notice.Text())
+			_, err := io.WriteString(con.out, notice.Text(app.UINotices()))
 			return err
 		},
 	}

@@ -115,9 +115,10 @@ A name ends in its unit; without one it is a number of things. Names with ` + "`
 ## Connections
 
 At most ` + "`--max-connections`" + ` clients are connected at once (default 10,000, or half of the files that the process may
-have open, ` + "`ulimit -n`" + `); the next one is answered with 503 ` + "`unavailable`" + ` at once. A header must arrive within 10
-seconds and a body of up to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have
-arrived. A request asks for at most 16 ranges of a file.
+have open, ` + "`ulimit -n`" + `). For the next one, the connection that has waited longest for a request is closed; while all
+of them are being answered, it gets 503 ` + "`unavailable`" + ` at once. A header must arrive within 10 seconds and a body of up
+to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have arrived. A request asks for
+at most 16 ranges of a file.
 
 ## Queues
 

@@ -15,17 +15,27 @@ import (
 // database. Without it, a key beside an empty database says that the database was lost.
 const startName = "unfinished-start"
 
+// ScratchName is the folder of processes in the data directory. Every start makes it.
+const ScratchName = "scratch"
+
 // CheckLoss refuses a data directory whose database is missing or empty although it has a master key or files: served
-// as a new installation, it would hide that everything is gone, and the sweep would delete the files.
+// as a new installation, it would hide that everything is gone, and the sweep would delete the files. A master key that
+// is kept elsewhere may have been made for a new installation, so it counts only beside what an earlier start has left.
 func (s Settings) CheckLoss() error {
 	path := filepath.Join(s.DataDir, DatabaseName)
-	if state, err := sqlite.Inspect(path); err != nil || state.Schema != 0 {
+	state, err := sqlite.Inspect(path)
+	if err != nil || state.Schema != 0 {
 		return err
 	}
 	var left []string
 	inside := filepath.Join(s.DataDir, MasterKeyName)
 	if _, err := os.Stat(inside); err == nil {
 		left = append(left, "a master key ("+inside+")")
+	} else if _, err := os.Stat(s.MasterKeyFile); err == nil {
+		earlier := s.earlierStart()
+		if state.Exists || len(earlier) > 0 {
+			left = append(append(left, "a master key ("+s.MasterKeyFile+")"), earlier...)
+		}
 	}
 	if l, err := s.Location(); err == nil && l.Bucket == "" && hasContent(l.Folder) {
 		left = append(left, "stored files ("+l.Folder+")")
@@ -36,8 +46,7 @@ func (s Settings) CheckLoss() error {
 	if _, err := os.Stat(filepath.Join(s.DataDir, startName)); err == nil {
 		return nil // the first start was cut off
 	}
-	state, err := sqlite.Inspect(path)
-	if err != nil || state.Schema != 0 {
+	if state, err = sqlite.Inspect(path); err != nil || state.Schema != 0 {
 		return err // another process has made it meanwhile
 	}
 	what := "there is no database " + path
@@ -46,6 +55,17 @@ func (s Settings) CheckLoss() error {
 	}
 	return fmt.Errorf("%s, although there is %s: this is no new installation, its database was lost. Restore a backup into another directory "+
 		"with `chargehand restore`, or put the database back here; to begin anew, name another --data-dir or move what is there away", what, strings.Join(left, " and "))
+}
+
+// earlierStart lists what only a server makes in the data directory.
+func (s Settings) earlierStart() (found []string) {
+	for _, made := range []string{filepath.Join(FilesName, "incoming"), ScratchName} {
+		if _, err := os.Stat(filepath.Join(s.DataDir, made)); err == nil {
+			folder, _, _ := strings.Cut(made, string(filepath.Separator))
+			found = append(found, "a folder of an earlier start ("+filepath.Join(s.DataDir, folder)+")")
+		}
+	}
+	return found
 }
 
 // hasContent reports whether a store of files in a folder holds anything.

@@ -183,7 +183,7 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
 	others := &schemaLoader{compiler: c, pointer: document.Pointer}
 	var err error
-	if compiled.compiled, compiled.titles, err = compileSchema(address, document.Value, compiled.budget, others); err != nil {
+	if compiled.compiled, compiled.titles, err = compileSchema(address, document.Value, compiled.budget, others, newMetaGuard()); err != nil {
 		c.badSchema(document.Pointer, err)
 		return compiled
 	}
@@ -193,7 +193,7 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 	}
 	if t, differs := twin(document.Value); differs {
 		// A schema that refers into what its twin has replaced has none.
-		if compiled.cost, _, err = compileSchema(address, t, compiled.budget, others); err != nil {
+		if compiled.cost, _, err = compileSchema(address, t, compiled.budget, others, nil); err != nil {
 			compiled.guess = parts(document.Value)
 		}
 	}
@@ -249,14 +249,15 @@ type schemaLoader struct {
 	compiler *compiler
 	pointer  string
 	parts    int
+	guard    *metaGuard // nil: the documents need none
 }
 
 // errWanted says that a document is not there yet; it is listed as wanted.
 var errWanted = errors.New("the document is not at hand")
 
 // Load implements jsonschema.URLLoader.
-func (l *schemaLoader) Load(url string) (any, error) {
-	url, relative := strings.CutPrefix(url, schemaRoot)
+func (l *schemaLoader) Load(address string) (any, error) {
+	url, relative := strings.CutPrefix(address, schemaRoot)
 	scheme, _, _ := strings.Cut(url, ":")
 	if l.compiler.shared == nil || !relative && scheme != "https" && scheme != "http" && scheme != "file" {
 		return nil, fmt.Errorf("references to other documents of this kind are not supported: %s", url)
@@ -273,26 +274,43 @@ func (l *schemaLoader) Load(url string) (any, error) {
 	if l.parts > maxSchemaParts {
 		return nil, fmt.Errorf("the documents that it refers to have more than %d objects and booleans", maxSchemaParts)
 	}
-	return plainNumbers(v), nil
+	plain := plainNumbers(v)
+	if l.guard != nil {
+		if err := l.guard.add(address, plain); err != nil {
+			return nil, err
+		}
+	}
+	return plain, nil
 }
 
 // compileSchema makes budget a part of every subschema. It also gives the titles of subschemas.
-func compileSchema(address string, schema value.Value, b *budget, others *schemaLoader) (*jsonschema.Schema, map[string]string, error) {
+// A schema that is known to be right, as a twin is, needs no guard.
+func compileSchema(
+	address string, schema value.Value, b *budget, others *schemaLoader, guard *metaGuard,
+) (*jsonschema.Schema, map[string]string, error) {
+	plain := plainNumbers(schema)
+	if guard != nil {
+		defer guard.budget.release()
+		if err := guard.add(address, plain); err != nil {
+			return nil, nil, err
+		}
+	}
+	others.guard = guard
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(others)
 	compiler.AssertFormat()
 	compiler.AssertVocabs()
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
-		URL: "urn:chargehand:steps",
-		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			return b, nil
+		URL: budgetVocabulary,
+		Compile: func(ctx *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
+			return b, guard.follow(ctx, schema)
 		},
 	})
 	for _, format := range schemaFormats {
 		compiler.RegisterFormat(format)
 	}
-	if err := compiler.AddResource(address, plainNumbers(schema)); err != nil {
+	if err := compiler.AddResource(address, plain); err != nil {
 		return nil, nil, err
 	}
 	compiled, err := compiler.Compile(address)

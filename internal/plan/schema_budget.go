@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"sync"
@@ -13,6 +14,7 @@ import (
 type budget struct {
 	steps, limit int
 	bytes        int // of errors so far
+	maxBytes     int // 0 is maxErrorBytes
 	isLarge      bool
 	ignoreErrors bool
 }
@@ -28,6 +30,12 @@ var (
 var large sync.Mutex
 
 const smallErrorBytes = 2 << 20
+
+// What one error is taken to be in memory: itself, and the path to its place.
+const bytesPerError, bytesPerLevel = 320, 32
+
+// budgetVocabulary is the name under which a budget becomes a part of every subschema.
+const budgetVocabulary = "urn:chargehand:steps"
 
 func (b *budget) reset() { b.steps, b.bytes, b.ignoreErrors = 0, 0, false }
 
@@ -57,9 +65,8 @@ func (b *budget) charge(ctx *jsonschema.ValidatorContext) {
 	if count == 0 {
 		return
 	}
-	const bytesPerError, bytesPerLevel = 320, 32
 	b.bytes += count * (bytesPerError + bytesPerLevel*len(ctx.ValueLocation()))
-	if b.bytes > maxErrorBytes {
+	if b.bytes > cmp.Or(b.maxBytes, maxErrorBytes) {
 		panic(errErrors)
 	}
 	if b.bytes > smallErrorBytes && !b.isLarge {

@@ -190,6 +190,8 @@ func TestBadArguments(t *testing.T) {
 		"cannot be given":              {"document": ok, "channel": "c", "message": object{"headers": object{"Host": "x"}}},
 		"payload must be a text":       {"document": pinned("http://127.0.0.1:1", "http", "message: {contentType: text/plain}"), "channel": "c", "message": object{"payload": object{}}},
 		"not an HTTP method":           {"document": pinned("http://127.0.0.1:1", "http", "bindings: {http: {method: 'G T'}}"), "channel": "c", "message": object{}},
+		"CONNECT cannot be called":     {"document": pinned("http://127.0.0.1:1", "http", "bindings: {http: {method: connect}}"), "channel": "c", "message": object{}},
+		"TRACE cannot be called":       {"document": pinned("http://127.0.0.1:1", "http", "bindings: {http: {method: TRACE}}"), "channel": "c", "message": object{}},
 		"cannot be a subject":          {"document": object{"content": "{asyncapi: 2.6.0, servers: {s: {url: 'nats://127.0.0.1:1', protocol: nats}}, channels: {'a.*': {}}}"}, "channel": "a.*", "message": object{}},
 		"is not supported":             {"document": pinned("kafka://127.0.0.1:1", "kafka", ""), "channel": "c", "server": object{"name": "s"}, "message": object{}},
 		"cannot be read: it is no JSO": {"document": object{"content": "{"}, "channel": "c", "message": object{}},

@@ -50,18 +50,13 @@ func requestFromArgs(args value.Value) (*Request, *machine.Fault) {
 	with, _ := args.(map[string]any)
 	req := &Request{Output: OutputContent}
 	method, _ := with["method"].(string)
-	req.Method = strings.ToUpper(method)
-	if !httpguts.ValidHeaderFieldName(req.Method) { // a method is a token, as a field name is
-		return nil, failure.Configuration(fmt.Sprintf("%q is not an HTTP method", excerpt.Clip(method, clipBytes)))
-	}
-	switch req.Method {
-	case nethttp.MethodConnect, nethttp.MethodTrace: // they speak to proxies, and show what was sent
-		return nil, failure.Configuration("the method " + req.Method + " cannot be called")
+	var fault *machine.Fault
+	if req.Method, fault = CheckMethod(method); fault != nil {
+		return nil, fault
 	}
 	req.Endpoint, _ = with["endpoint"].(string)
 	req.Redirect, _ = with["redirect"].(bool)
 	req.Body = with["body"]
-	var fault *machine.Fault
 	if req.Output, fault = OutputOf(with["output"]); fault != nil {
 		return nil, fault
 	}
@@ -109,6 +104,19 @@ func headerOf(v value.Value) (nethttp.Header, *machine.Fault) {
 		header[name] = append(header[name], f.values...)
 	}
 	return header, nil
+}
+
+// CheckMethod is a method in upper case. It refuses what cannot be the method of a request.
+func CheckMethod(method string) (string, *machine.Fault) {
+	upper := strings.ToUpper(method)
+	if !httpguts.ValidHeaderFieldName(upper) { // a method is a token, as a field name is
+		return "", failure.Configuration(fmt.Sprintf("%q is not an HTTP method", excerpt.Clip(method, clipBytes)))
+	}
+	switch upper {
+	case nethttp.MethodConnect, nethttp.MethodTrace: // they speak to proxies, and show what was sent
+		return "", failure.Configuration("the method " + upper + " cannot be called")
+	}
+	return upper, nil
 }
 
 // CheckHeader refuses what cannot be a header of a request.

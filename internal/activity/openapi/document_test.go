@@ -98,6 +98,25 @@ func pinned(r *Runner, content, operation string, parameters map[string]any) act
 	}})
 }
 
+// TestRefusedMethods: what speaks to proxies, or shows what was sent, is no operation that can be called.
+func TestRefusedMethods(t *testing.T) {
+	reached := false
+	server := httptest.NewServer(nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) { reached = true }))
+	defer server.Close()
+	document := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\nservers: [{url: '" + server.URL + "'}]\npaths: {/a: {\n" +
+		"  trace: {operationId: TRACE, responses: {'200': {description: ok}}},\n" +
+		"  connect: {operationId: CONNECT, responses: {'200': {description: ok}}}}}\n"
+	for _, method := range []string{"TRACE", "CONNECT"} {
+		got := pinned(runner(t), document, method, nil)
+		if got.Fault == nil || got.Fault.Type != machine.ErrConfiguration || !strings.Contains(got.Fault.Detail, method+" cannot be called") {
+			t.Errorf("%s: %v", method, got.Fault)
+		}
+	}
+	if reached {
+		t.Error("the server was called")
+	}
+}
+
 // Values of parameters come from data: they must not choose another path or another header.
 func TestParametersStayInTheirPart(t *testing.T) {
 	w := newFixture(t, map[string]string{"/o.yaml": openapi31Full, "/swagger.json": swagger2})

@@ -21,7 +21,11 @@ func (op *operation) request(document string, given map[string]any) (*http.Reque
 	if fault != nil {
 		return nil, fault
 	}
-	req := &http.Request{Method: op.method, Header: nethttp.Header{}, Query: url.Values{}}
+	method, fault := http.CheckMethod(op.method)
+	if fault != nil {
+		return nil, fault
+	}
+	req := &http.Request{Method: method, Header: nethttp.Header{}, Query: url.Values{}}
 	left := make(map[string]any, len(given))
 	for name, value := range given {
 		left[name] = value

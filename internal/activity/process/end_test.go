@@ -323,6 +323,17 @@ func TestDiskLimits(t *testing.T) {
 	wantLimit(t, err, process.LimitDisk)
 }
 
+// Files count for as long as a process holds them open, whether or not they have a name, and once however many do.
+func TestDiskLimitOfFilesWithoutNames(t *testing.T) {
+	c := newConfiner(t, process.Limits{DiskBytes: 8 << 20, FileBytes: 4 << 20})
+	_, err := c.Run(t.Context(), shell(t, c, `for i in 3 4 5 6; do eval "exec $i>f"; rm f; head -c 3000000 /dev/zero >&$i; done; sleep 60`))
+	wantLimit(t, err, process.LimitDisk)
+	_, err = c.Run(t.Context(), shell(t, c, `hold() { exec 3>$1; rm $1; head -c 3000000 /dev/zero >&3; sleep 60; }
+		hold a & hold b & head -c 3500000 /dev/zero > f1; sleep 60`))
+	wantLimit(t, err, process.LimitDisk)
+	mustRun(t, c, shell(t, c, `exec 3>f; rm f; head -c 3000000 /dev/zero >&3; exec 4>&3 5>&3 6>&3; sleep 2.5 & sleep 2.5`))
+}
+
 // The bombs of this test are finite, some thousand processes, lest a mistake harms more than
 // the test. The limit must end them long before they are complete.
 func TestForkBombIsBounded(t *testing.T) {

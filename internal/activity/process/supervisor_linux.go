@@ -25,6 +25,7 @@ type supervisor struct {
 	spec spec
 	main int
 	end  status
+	open unlinked
 
 	mainEnded chan syscall.WaitStatus // the command itself; buffered
 	allEnded  chan struct{}           // closed when no descendant is left
@@ -79,7 +80,7 @@ func (s *supervisor) run(control *os.File) status {
 				return s.finish()
 			}
 		case <-disk.C:
-			if diskBytes(s.spec.Dir, s.spec.Limits.DiskBytes) > s.spec.Limits.DiskBytes {
+			if s.overDisk() {
 				s.hit(LimitDisk)
 				return s.finish()
 			}
@@ -189,6 +190,13 @@ func takePrecedence() {
 			_ = unix.SchedSetAttr(tid, attr, 0)
 		}
 	}
+}
+
+// overDisk reports whether the files of the private folder take too much, those without a name included.
+func (s *supervisor) overDisk() bool {
+	limit := s.spec.Limits.DiskBytes
+	nameless := s.open.scan(s.spec.Dir, func() []int { return descendants(0) })
+	return nameless > limit || diskBytes(s.spec.Dir, limit-nameless) > limit-nameless
 }
 
 // overTree reports whether the tree has too many processes or too much memory.

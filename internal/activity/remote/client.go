@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/http/httpguts"
-
 	"github.com/chargehand/chargehand/internal/activity/failure"
 	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/excerpt"
@@ -129,8 +127,8 @@ func Endpoint(what string, v value.Value) (*url.URL, *machine.Fault) {
 	return u, nil
 }
 
-// Header reads headers from an object of scalars. Those that belong to the connection are
-// refused.
+// Header reads headers from an object of scalars. Those that belong to the connection, or to
+// proxies, are refused.
 func Header(v value.Value) (http.Header, *machine.Fault) {
 	fields, fault := activityhttp.QueryOf(v)
 	if fault != nil {
@@ -138,17 +136,13 @@ func Header(v value.Value) (http.Header, *machine.Fault) {
 	}
 	header := make(http.Header, len(fields))
 	for name, values := range fields {
-		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, failure.Configuration(fmt.Sprintf("%q is not a header name", excerpt.Clip(name, failure.ClipBytes)))
-		}
 		canonical := http.CanonicalHeaderKey(name)
-		switch canonical {
-		case "Connection", "Content-Length", "Host", "Transfer-Encoding", "Upgrade", "Te", "Trailer":
-			return nil, failure.Configuration("the header " + canonical + " is set by the connection and cannot be given")
+		if canonical == "Host" {
+			return nil, failure.Configuration("the header Host is set by the connection and cannot be given")
 		}
 		for _, value := range values {
-			if !httpguts.ValidHeaderFieldValue(value) {
-				return nil, failure.Configuration("the value of the header " + canonical + " contains characters that a header cannot hold")
+			if fault := activityhttp.CheckHeader(name, value); fault != nil {
+				return nil, fault
 			}
 		}
 		header[canonical] = append(header[canonical], values...)

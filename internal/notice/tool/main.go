@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+
+	"github.com/chargehand/chargehand/internal/notice"
 )
 
 func main() {
@@ -11,10 +15,18 @@ func main() {
 	switch args := os.Args[1:]; {
 	case len(args) == 1 && args[0] == "notices":
 		out, err = notices("./cmd/chargehand")
-	case len(args) == 3 && args[0] == "sbom":
-		out, err = sbom(args[1], args[2])
+	case len(args) == 2 && args[0] == "text":
+		var ui []byte
+		if ui, err = uiNotices(args[1]); err == nil {
+			out = []byte(notice.Text(ui))
+		}
+	case len(args) == 4 && args[0] == "sbom":
+		var ui []byte
+		if ui, err = uiNotices(args[3]); err == nil {
+			out, err = sbom(args[1], args[2], ui)
+		}
 	default:
-		err = fmt.Errorf("usage: tool notices | tool sbom BINARY VERSION")
+		err = errors.New("usage: tool notices | tool text UI | tool sbom BINARY VERSION UI")
 	}
 	if err == nil {
 		_, err = os.Stdout.Write(out)
@@ -23,4 +35,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "tool:", err)
 		os.Exit(1)
 	}
+}
+
+// uiNotices reads the notices of the web UI in the folder where its build has put it; nil: it was built without.
+func uiNotices(folder string) ([]byte, error) {
+	if _, err := os.Stat(filepath.Join(folder, "index.html")); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return os.ReadFile(filepath.Join(folder, "NOTICE.txt"))
 }

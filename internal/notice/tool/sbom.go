@@ -51,8 +51,9 @@ type (
 	}
 )
 
-// sbom lists what a binary was built of, as the binary itself says. The same binary makes the same list.
-func sbom(binary, version string) ([]byte, error) {
+// sbom lists what a binary was built of: the modules as the binary itself says, and the packages of npm by the notices
+// of the web UI in it, if there is one. The same binary makes the same list.
+func sbom(binary, version string, ui []byte) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return nil, err
@@ -93,6 +94,19 @@ func sbom(binary, version string) ([]byte, error) {
 		}
 		doc.Components = append(doc.Components, c)
 		uses.Uses = append(uses.Uses, c.Ref)
+	}
+	if len(ui) > 0 {
+		packages, err := notice.Packages(ui)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range packages {
+			purl := "pkg:npm/" + strings.ReplaceAll(p.Name, "@", "%40") + "@" + strings.ReplaceAll(p.Version, "+", "%2B")
+			doc.Components = append(doc.Components, component{
+				Type: "library", Name: p.Name, Version: p.Version, PURL: purl, Ref: purl, Licences: []licence{{p.Licence}},
+			})
+			uses.Uses = append(uses.Uses, purl)
+		}
 	}
 	doc.Dependencies = []dependency{uses}
 	out, err := json.MarshalIndent(doc, "", "  ")

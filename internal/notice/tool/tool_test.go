@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,13 +39,13 @@ func TestNotices(t *testing.T) {
 	if len(licences) < 100 {
 		t.Errorf("%d modules only", len(licences))
 	}
-	_, bare, _ := strings.Cut(notice.Text(), "Modules that hold no file with a licence:")
+	_, bare, _ := strings.Cut(notice.Text(nil), "Modules that hold no file with a licence:")
 	bare, _, _ = strings.Cut(bare, "----")
 	for module, licence := range licences {
 		if (licence == "NOASSERTION") != strings.Contains(bare, module+" ") {
 			t.Errorf("%s: %s, and named as one without: %t", module, licence, strings.Contains(bare, module+" "))
 		}
-		if licence != "NOASSERTION" && !strings.Contains(notice.Text(), "\n"+module+" (") {
+		if licence != "NOASSERTION" && !strings.Contains(notice.Text(nil), "\n"+module+" (") {
 			t.Errorf("no text of the licence of %s", module)
 		}
 	}
@@ -55,11 +57,11 @@ func TestSBOM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := sbom(self, "1.2.3")
+	first, err := sbom(self, "1.2.3", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := sbom(self, "1.2.3")
+	second, err := sbom(self, "1.2.3", nil)
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("the list differs from one time to the next: %v", err)
 	}
@@ -79,7 +81,72 @@ func TestSBOM(t *testing.T) {
 	if found["pkg:golang/github.com/google/uuid"] != "BSD-3-Clause" || found["pkg:golang/std"] != "BSD-3-Clause" {
 		t.Errorf("components %v", found)
 	}
-	if _, err := sbom("tool_test.go", "1"); err == nil {
+	if _, err := sbom("tool_test.go", "1", nil); err == nil {
 		t.Error("a list is made of what is no binary")
+	}
+}
+
+// uiText are notices as web/scripts/notice.ts writes them.
+const uiText = "The web UI of Chargehand holds code of these packages.\n" + dashes +
+	"@codemirror/state 6.5.2: MIT\n\nMIT License\n\nCopyright (C) 2018\n" + dashes +
+	"react 19.2.0: MIT\n\nCopyright A\n" + dashes + "This is more of the text: see there\n" + dashes +
+	"elkjs 0.1.0+b: Apache-2.0\n\nApache License\n"
+
+const dashes = "\n--------------------------------------------------------------------------------\n\n"
+
+// TestUI: a program with the web UI names its packages and their licences.
+func TestUI(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := sbom(self, "1.2.3", []byte(uiText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc document
+	if err := json.Unmarshal(list, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, c := range doc.Components {
+		if strings.HasPrefix(c.PURL, "pkg:npm/") {
+			found = append(found, c.PURL+" "+c.Name+" "+c.Licences[0].Expression)
+			if !slices.Contains(doc.Dependencies[0].Uses, c.Ref) {
+				t.Errorf("the program does not depend on %s", c.Ref)
+			}
+		}
+	}
+	want := []string{
+		"pkg:npm/%40codemirror/state@6.5.2 @codemirror/state MIT", "pkg:npm/react@19.2.0 react MIT", "pkg:npm/elkjs@0.1.0%2Bb elkjs Apache-2.0",
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("packages %q", found)
+	}
+	if _, err := sbom(self, "1.2.3", []byte("written in another way")); err == nil {
+		t.Error("a list is made without the packages of a web UI")
+	}
+	if all := notice.Text([]byte(uiText)); !strings.HasPrefix(all, notice.Text(nil)) || !strings.HasSuffix(all, uiText) {
+		t.Error("the notices lack a part")
+	}
+}
+
+// TestUIFolder: the notices are those of the web UI that is built in. A web UI without is an error, none is not.
+func TestUIFolder(t *testing.T) {
+	dist := t.TempDir()
+	if ui, err := uiNotices(dist); ui != nil || err != nil {
+		t.Errorf("without a web UI: %q, %v", ui, err)
+	}
+	if err := os.WriteFile(filepath.Join(dist, "index.html"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := uiNotices(dist); err == nil {
+		t.Error("a web UI needs no notices")
+	}
+	if err := os.WriteFile(filepath.Join(dist, "NOTICE.txt"), []byte(uiText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ui, err := uiNotices(dist); string(ui) != uiText || err != nil {
+		t.Errorf("%q, %v", ui, err)
 	}
 }

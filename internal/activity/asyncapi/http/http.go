@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
-
 	"github.com/chargehand/chargehand/internal/activity/asyncapi"
 	"github.com/chargehand/chargehand/internal/activity/failure"
+	activityhttp "github.com/chargehand/chargehand/internal/activity/http"
 	"github.com/chargehand/chargehand/internal/activity/remote"
 	"github.com/chargehand/chargehand/internal/excerpt"
 	"github.com/chargehand/chargehand/internal/machine"
@@ -54,9 +53,10 @@ func request(ctx context.Context, at *asyncapi.Endpoint, standard string, body [
 	if method == "" {
 		method = standard
 	}
-	method = strings.ToUpper(method)
-	if !httpguts.ValidHeaderFieldName(method) { // a method is a token, as a field name is
-		return nil, failure.Configuration(fmt.Sprintf("%s: %q is not an HTTP method", at.Where, excerpt.Clip(method, failure.ClipBytes)))
+	method, fault = activityhttp.CheckMethod(method)
+	if fault != nil {
+		fault.Detail = at.Where + ": " + fault.Detail
+		return nil, fault
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {

@@ -1,0 +1,273 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/chargehand/chargehand/internal/jsonpointer"
+)
+
+// The validator checks a schema against its metaschema before it compiles it, without any bound:
+// each error copies the path to its place, so a schema of 30 KB with many wrong keywords far down
+// takes gigabytes. Here the same is checked first, with a budget. Only whether the budget
+// was exceeded counts; what is wrong with the schema is left to the validator to say.
+
+const (
+	// maxMetaBytes bounds what the errors of one schema take, as the budget counts them.
+	maxMetaBytes = 12 << 20
+	// maxMetaSteps bounds the subschemas of the metaschema that are evaluated for one schema.
+	maxMetaSteps = 2_000_000
+	// maxUncheckedWeight is the errorWeight of a document below which the validator may take what it
+	// wants: about five times as much, for each value has several errors if all are wrong.
+	maxUncheckedWeight = 6 << 20
+)
+
+var (
+	errMetaErrors = fmt.Errorf("it is wrong in so many ways, or at so many places, that checking it takes more than %d MiB of memory", maxMetaBytes>>20)
+	errMetaSteps  = errors.New("checking it takes too many steps, because it names several drafts of JSON Schema or refers to many places that are no schemas")
+)
+
+// metaGuard checks the documents of one schema. Small ones, which nearly all are, it does not look into.
+type metaGuard struct {
+	budget    budget
+	documents map[string]*metaDocument // by address
+	meta      map[*jsonschema.Draft]*jsonschema.Schema
+	current   *metaDocument
+}
+
+// metaDocument is a document that is not small.
+type metaDocument struct {
+	value   any
+	drafts  []*jsonschema.Draft // that any schema in it names
+	checked map[string]bool     // pointers of what was checked as a schema
+	base    string              // pointer of the value that is being checked
+}
+
+func newMetaGuard() *metaGuard {
+	return &metaGuard{
+		budget:    budget{limit: maxMetaSteps, maxBytes: maxMetaBytes},
+		documents: map[string]*metaDocument{}, meta: map[*jsonschema.Draft]*jsonschema.Schema{},
+	}
+}
+
+// add checks a document, as a whole and each schema in it that may be of another draft.
+func (g *metaGuard) add(address string, v any) error {
+	if errorWeight(v, 0, maxUncheckedWeight) < maxUncheckedWeight {
+		return nil
+	}
+	named := draftsOf(v, true, map[*jsonschema.Draft]bool{})
+	unnamed := func(draft *jsonschema.Draft) bool { return !named[draft] }
+	d := &metaDocument{value: v, checked: map[string]bool{}, drafts: slices.DeleteFunc(slices.Clone(allDrafts), unnamed)}
+	g.documents[address] = d
+	if err := g.check(d, "", v); err != nil || len(d.drafts) == 1 {
+		return err
+	}
+	return g.addInner(d, "", v)
+}
+
+func (g *metaGuard) addInner(d *metaDocument, at string, v any) error {
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			if err := g.addInner(d, at+"/"+strconv.Itoa(i), item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if _, ok := v["$schema"].(string); ok && at != "" {
+			if err := g.check(d, at, v); err != nil {
+				return err
+			}
+		}
+		for name, item := range v {
+			if err := g.addInner(d, at+pointerTo(name), item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// follow checks what the references of a schema lead to. The validator takes any value for a
+// schema then, also one below an unknown keyword.
+func (g *metaGuard) follow(ctx *jsonschema.CompilerContext, schema map[string]any) error {
+	if g == nil || len(g.documents) == 0 {
+		return nil
+	}
+	for _, keyword := range []string{"$ref", "$recursiveRef", "$dynamicRef"} {
+		reference, ok := schema[keyword].(string)
+		if !ok {
+			continue
+		}
+		target, err := ctx.EnqueueRef(reference)
+		if err != nil {
+			continue // the validator has reported it, or ignores the keyword
+		}
+		if err := g.refer(target.Location); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *metaGuard) refer(location string) error {
+	address, fragment, _ := strings.Cut(location, "#")
+	d := g.documents[address]
+	if d == nil {
+		return nil
+	}
+	pointer, err := url.PathUnescape(fragment)
+	if err != nil || d.checked[pointer] {
+		return nil // the validator says what is wrong with it
+	}
+	v := d.value
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if pointer == "" {
+			break
+		}
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[jsonpointer.Unescape(token)]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil
+			}
+			v = in[i]
+		default:
+			return nil
+		}
+	}
+	return g.check(d, pointer, v)
+}
+
+// check evaluates the metaschemas of all drafts that a document names on a value in it.
+func (g *metaGuard) check(d *metaDocument, at string, v any) (err error) {
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case errSteps:
+			err = errMetaSteps
+		case errErrors:
+			err = errMetaErrors
+		default:
+			panic(cause)
+		}
+	}()
+	g.current, d.base = d, at
+	for _, draft := range d.drafts {
+		meta, err := g.metaschema(draft)
+		if err != nil {
+			return err
+		}
+		_ = meta.Validate(v)
+	}
+	d.checked[at] = true
+	return nil
+}
+
+// metaschema compiles the metaschema of a draft with the budget in it.
+func (g *metaGuard) metaschema(draft *jsonschema.Draft) (*jsonschema.Schema, error) {
+	if meta := g.meta[draft]; meta != nil {
+		return meta, nil
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	compiler.AssertVocabs()
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
+		URL: budgetVocabulary,
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return &g.budget, nil
+		},
+	})
+	meta, err := compiler.Compile(draft.String())
+	if err != nil {
+		return nil, err
+	}
+	g.budget.watch(meta)
+	meta.Extensions = append(meta.Extensions, visited{g})
+	g.meta[draft] = meta
+	return meta, nil
+}
+
+// visited notes what is checked as a schema, for that need not be checked again.
+type visited struct{ guard *metaGuard }
+
+// Validate implements jsonschema.SchemaExt.
+func (n visited) Validate(ctx *jsonschema.ValidatorContext, _ any) {
+	d := n.guard.current
+	if len(d.drafts) == 1 { // with several it would need to be known of each
+		d.checked[d.base+pointer(ctx.ValueLocation())] = true
+	}
+}
+
+// errorWeight is what the errors of a value take if each value inside of it has one. It stops
+// where that is known to be too much.
+func errorWeight(v any, depth, most int) int {
+	weight := bytesPerError + bytesPerLevel*depth
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if weight >= most {
+				break
+			}
+			weight += errorWeight(item, depth+1, most-weight)
+		}
+	case map[string]any:
+		for _, item := range v {
+			if weight >= most {
+				break
+			}
+			weight += errorWeight(item, depth+1, most-weight)
+		}
+	}
+	return weight
+}
+
+var allDrafts = []*jsonschema.Draft{
+	jsonschema.Draft4, jsonschema.Draft6, jsonschema.Draft7, jsonschema.Draft2019, jsonschema.Draft2020,
+}
+
+// draftsOf collects the drafts that a document names. A metaschema that is none of theirs may be of any.
+func draftsOf(v any, isRoot bool, drafts map[*jsonschema.Draft]bool) map[*jsonschema.Draft]bool {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			draftsOf(item, false, drafts)
+		}
+	case map[string]any:
+		name, ok := v["$schema"].(string)
+		switch {
+		case ok:
+			for _, draft := range draftsNamed(name) {
+				drafts[draft] = true
+			}
+		case isRoot:
+			drafts[jsonschema.Draft2020] = true
+		}
+		for _, item := range v {
+			draftsOf(item, false, drafts)
+		}
+	}
+	return drafts
+}
+
+// draftsNamed is the draft of an address of a metaschema as the validator reads it, or all.
+func draftsNamed(address string) []*jsonschema.Draft {
+	_, name, _ := strings.Cut(strings.TrimSuffix(address, "#"), "://")
+	for _, draft := range allDrafts {
+		if _, known, _ := strings.Cut(draft.String(), "://"); known == name {
+			return []*jsonschema.Draft{draft}
+		}
+	}
+	if name == "json-schema.org/schema" {
+		return []*jsonschema.Draft{jsonschema.Draft2020}
+	}
+	return allDrafts
+}
