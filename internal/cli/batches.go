@@ -25,7 +25,7 @@ func (c *connection) batchesList() *cobra.Command {
 	var known *names
 	cmd := newList(c, listing[client.Batch]{
 		use: "list [WORKFLOW]", short: "List batches, newest first", args: atMostArgs(1), limit: 20,
-		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> CANCELLED*> RUNNING> STARTED TOOK",
+		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> CANCELLED*> RUNNING>? STARTED TOOK",
 		key:     func(b *client.Batch) string { return b.BatchID },
 		row: func(b *client.Batch) []string {
 			return []string{

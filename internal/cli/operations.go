@@ -183,7 +183,7 @@ func newLimits(con console) *cobra.Command {
 	c := &connection{console: con}
 	return newList(c, listing[client.Limit]{
 		use: "limits", short: "Show the limits, and what is used of the quotas", args: exactArgs(0), limit: 1000,
-		columns: "LIMIT VALUE> USED> SETTING MEANING~", key: func(l *client.Limit) string { return l.Name },
+		columns: "LIMIT VALUE> USED> SETTING? MEANING_", key: func(l *client.Limit) string { return l.Name },
 		row: func(l *client.Limit) []string {
 			used := ""
 			if l.Used != nil {
