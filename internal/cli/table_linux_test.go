@@ -23,8 +23,8 @@ const (
 		"the service is not available at the moment, try again later"
 )
 
-// tableRows are answers of a server with rows as they come in practice, by the ends of paths: the longest words of states,
-// ids without names, times of hours, counts of a large batch.
+// tableRows are answers of a server with rows as they come in practice, by the ends of paths: the longest words of
+// states, ids without names, times of hours, counts of a large batch.
 var tableRows = map[string]string{
 	"/workflows":                       `{"id": ID, "namespace": "billing", "name": "reconcile-invoices", "version": "12.10.0-beta.2", "title": "Reconcile the invoices of a month with the bank", "updated_at": AGO}`,
 	"/workflows/" + anID + "/versions": `{"version": "12.10.0-beta.2", "revision": 112, "published": true, "published_revision": 111, "created_at": AGO, "updated_at": AGO}`,
