@@ -29,7 +29,7 @@ func newBackup(con console) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)
 			}
-			fmt.Fprintf(con.err, "saved the database, the master key and %d files (%d bytes) in %s\nkeep the folder safe: it holds the master key\n", report.Files, report.Bytes, args[0])
+			fmt.Fprintf(con.err, "saved the database, the master key and %s (%d bytes) in %s\nkeep the folder safe: it holds the master key\n", counted(report.Files, "file"), report.Bytes, args[0])
 			return nil
 		},
 	}
@@ -49,7 +49,7 @@ func newRestore(con console) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("restore: %w", err)
 			}
-			fmt.Fprintf(con.err, "restored the database, the master key and %d files (%d bytes) to %s\n", report.Files, report.Bytes, dataDir)
+			fmt.Fprintf(con.err, "restored the database, the master key and %s (%d bytes) to %s\n", counted(report.Files, "file"), report.Bytes, dataDir)
 			// The digests were compared on the way.
 			if !printFindings(con, operate.Doctor(cmd.Context(), installation.Settings{DataDir: dataDir}, operate.Checks{})) {
 				return &exitError{code: ExitFailed}
