@@ -124,6 +124,38 @@ func TestAnswersWithoutSuccess(t *testing.T) {
 	}
 }
 
+// TestListsHaveCursors: whatever has a list as its data has a cursor too, also where all of it is on one page. What is
+// no list, but sums of all that was looked at, has none.
+func TestListsHaveCursors(t *testing.T) {
+	without := []string{"ExecutionProgress", "FailureGroups"}
+	var got []string
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, each := range v {
+				walk(name, each)
+			}
+		case map[string]any:
+			properties, _ := v["properties"].(map[string]any)
+			if data, _ := properties["data"].(map[string]any); data["items"] != nil && properties["cursor"] == nil {
+				got = append(got, name)
+			}
+			for _, each := range v {
+				walk(name, each)
+			}
+		}
+	}
+	o := newOracle(t, newServer(t, &fake{}))
+	for name, schema := range o.at("components", "schemas") {
+		walk(name, schema)
+	}
+	walk("a path", o.doc["paths"])
+	if slices.Sort(got); !slices.Equal(got, without) {
+		t.Errorf("without a cursor are %v, want %v", got, without)
+	}
+}
+
 // lintExamples checks the examples that stand beside a schema.
 func lintExamples(t *testing.T, o *oracle, v map[string]any, keys ...string) {
 	t.Helper()
