@@ -22,7 +22,8 @@ type (
 		CreatedAt moment `json:"created_at"`
 	}
 	identityList struct {
-		Data []identityView `json:"data" nullable:"false" maxItems:"100" doc:"All of them."`
+		Data   []identityView `json:"data" nullable:"false" maxItems:"100" doc:"All of them."`
+		Cursor *string        `json:"cursor" nullable:"true"`
 	}
 )
 

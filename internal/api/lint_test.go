@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/chargehand/chargehand/internal/service"
 )
 
@@ -91,6 +93,66 @@ func lintOperation(t *testing.T, o *oracle, op map[string]any, tags map[string]b
 	}
 	if refusals == 0 {
 		t.Error("nothing can go wrong by the client's fault")
+	}
+}
+
+// TestAnswersWithoutSuccess: redocly ignores exactly the operations that never answer 2XX, because they lead on.
+func TestAnswersWithoutSuccess(t *testing.T) {
+	text, err := os.ReadFile("../../.redocly.lint-ignore.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ignored map[string]map[string][]string
+	if err := yaml.Unmarshal(text, &ignored); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for path, methods := range newOracle(t, newServer(t, &fake{})).at("paths") {
+		for method, each := range methods.(map[string]any) {
+			success := false
+			for status := range each.(map[string]any)["responses"].(map[string]any) {
+				success = success || strings.HasPrefix(status, "2") || status == "default"
+			}
+			if !success {
+				want = append(want, "#/paths/"+strings.ReplaceAll(path, "/", "~1")+"/"+method+"/responses")
+			}
+		}
+	}
+	slices.Sort(want)
+	if got := ignored["api/openapi.yaml"]; len(ignored) != 1 || len(got) != 1 || !slices.Equal(got["operation-2xx-response"], want) {
+		t.Errorf("the file ignores %v, want operation-2xx-response of %v", ignored, want)
+	}
+}
+
+// TestListsHaveCursors: whatever has a list as its data has a cursor too, also where all of it is on one page. What is
+// no list, but sums of all that was looked at, has none.
+func TestListsHaveCursors(t *testing.T) {
+	without := []string{"ExecutionProgress", "FailureGroups"}
+	var got []string
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, each := range v {
+				walk(name, each)
+			}
+		case map[string]any:
+			properties, _ := v["properties"].(map[string]any)
+			if data, _ := properties["data"].(map[string]any); data["items"] != nil && properties["cursor"] == nil {
+				got = append(got, name)
+			}
+			for _, each := range v {
+				walk(name, each)
+			}
+		}
+	}
+	o := newOracle(t, newServer(t, &fake{}))
+	for name, schema := range o.at("components", "schemas") {
+		walk(name, schema)
+	}
+	walk("a path", o.doc["paths"])
+	if slices.Sort(got); !slices.Equal(got, without) {
+		t.Errorf("without a cursor are %v, want %v", got, without)
 	}
 }
 

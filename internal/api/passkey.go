@@ -34,7 +34,8 @@ type (
 		LastUsedAt moment               `json:"last_used_at,omitempty" doc:"Left out: never."`
 	}
 	passkeyList struct {
-		Data []passkeyView `json:"data" nullable:"false" maxItems:"20" doc:"All of them, the oldest first."`
+		Data   []passkeyView `json:"data" nullable:"false" maxItems:"20" doc:"All of them, the oldest first."`
+		Cursor *string       `json:"cursor" nullable:"true"`
 	}
 )
 

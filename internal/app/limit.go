@@ -14,6 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/activity/openapi"
 	"github.com/chargehand/chargehand/internal/activity/process"
 	"github.com/chargehand/chargehand/internal/api"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/dsl"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/expr"
@@ -132,6 +133,14 @@ func DefaultLimits() []service.Limit {
 		panic(err) // the zero value is valid
 	}
 	return service.Limits{PoolLimits: c.limits()}.WithDefaults().List()
+}
+
+// AuditActions are the actions of the audit log.
+func AuditActions() (names []string) {
+	for _, a := range audit.Actions() {
+		names = append(names, string(a.Action))
+	}
+	return names
 }
 
 // Problems are the errors of the API, by status and code, for the page that lists them.

@@ -191,13 +191,13 @@ var metavariables = map[string]string{
 	"listen": "HOST:PORT", "debug-listen": "HOST:PORT", "temporal-address": "HOST:PORT", "connect-to": "HOST:PORT:HOST2:PORT2",
 	"oidc": "NAME=ISSUER", "oidc-client": "NAME=ID", "oidc-secret": "NAME=SECRET", "oidc-secret-file": "NAME=PATH", "oidc-title": "NAME=TEXT", "oidc-provision": "NAME=RULE,…",
 	"input": "JSON|@FILE|-", "file": "NAME=PATH", "files": "NAME=PATTERN", "version": "VERSION", "workflow-version": "VERSION", "container-volume": "PATH[:ro]",
-	"batch": "BATCH", "root": "EXECUTION", "retry-of": "EXECUTION", "failure": "FAILURE", "label": "NAME:VALUE", "variable": "NAME=JSON", "delay": "DURATION",
+	"batch": "BATCH", "root": "EXECUTION", "retry-of": "EXECUTION", "execution": "EXECUTION", "failure": "FAILURE", "label": "NAME:VALUE", "variable": "NAME=JSON", "delay": "DURATION",
 	"user": "USER", "group": "GROUP", "workflow": "WORKFLOW", "email": "EMAIL", "account": "ACCOUNT",
 }
 
 // metavariablesOf are those of flags that mean something else in one command.
 var metavariablesOf = map[string]string{
-	"answer --file": "PATH", "test --run": "REGEX", "test --junit": "FILE", "test --coverage-out": "FILE", "test --coverage": "PERCENT",
+	"answer --file": "PATH", "retry --from": "REFERENCE", "download --to": "FILE", "test --run": "REGEX", "test --junit": "FILE", "test --coverage-out": "FILE", "test --coverage": "PERCENT",
 	"test --replay": "EXECUTION|FILE", "test --definition": "FILE", "test --recorded-definition": "FILE",
 }
 

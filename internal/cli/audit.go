@@ -21,7 +21,7 @@ func newAudit(con console) *cobra.Command {
 		key:     func(e *client.AuditEntry) string { return e.ID },
 		row: func(e *client.AuditEntry) []string {
 			return []string{
-				c.when(&e.At), actorText(e.Actor), e.Action, targetText(e.Target), fmt.Sprint(e.Count), e.Address, e.RequestID, changesText(e.Changes),
+				c.when(&e.At), c.actor(e.Actor), e.Action, c.target(e.Target), fmt.Sprint(e.Count), e.Address, e.RequestID, changesText(e.Changes),
 			}
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.AuditEntry], error) {
@@ -46,21 +46,21 @@ admin. A key of test sees what was changed in test.`
 	return cmd
 }
 
-func actorText(a client.AuditActor) string {
+func (c *connection) actor(a client.AuditActor) string {
 	if a.ID == "" {
 		return "unknown"
 	}
-	return a.Kind + " " + printable(firstOf(a.Name, a.ID))
+	return a.Kind + " " + c.nameOrID(firstOf(a.Name, a.ID))
 }
 
-func targetText(t *client.AuditTarget) string {
+func (c *connection) target(t *client.AuditTarget) string {
 	switch {
 	case t == nil:
 		return "unknown"
 	case t.Kind == "execution", t.Kind == "batch": // their names are those of their workflows
-		return t.Kind + " " + t.ID
+		return t.Kind + " " + c.nameOrID(t.ID)
 	}
-	return t.Kind + " " + printable(firstOf(t.Name, t.ID))
+	return t.Kind + " " + c.nameOrID(firstOf(t.Name, t.ID))
 }
 
 // changesText is "version 1.0.0 → 1.1.0, revision 2 → 1".

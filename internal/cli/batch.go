@@ -201,7 +201,8 @@ func (c *connection) failures(ctx context.Context, api *client.Client, b *client
 	if more := b.Failed - b.Cancelled - len(page.Data); more > 0 {
 		fmt.Fprintf(c.err, "  and %d more: chargehand batches items %s --phase faulted\n", more, c.id(b.BatchID))
 	}
-	fmt.Fprintln(c.err, "the tasks of an item: chargehand executions timeline EXECUTION\nagain:                chargehand executions retry EXECUTION")
+	fmt.Fprintf(c.err, "the tasks of an item: chargehand executions timeline EXECUTION\none of them again:    chargehand executions retry EXECUTION\n"+
+		"all of them again:    chargehand executions retry --batch %s\n", c.id(b.BatchID))
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (c *connection) batchesList() *cobra.Command {
 	var known *names
 	cmd := newList(c, listing[client.Batch]{
 		use: "list [WORKFLOW]", short: "List batches, newest first", args: atMostArgs(1), limit: 20,
-		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> CANCELLED*> RUNNING> STARTED TOOK",
+		columns: "ID WORKFLOW~ STATUS TOTAL> DONE> FAILED> CANCELLED*> RUNNING>? STARTED TOOK",
 		key:     func(b *client.Batch) string { return b.BatchID },
 		row: func(b *client.Batch) []string {
 			return []string{
@@ -213,7 +213,7 @@ func (c *connection) batchesCancel() *cobra.Command {
 func (c *connection) batchesDelete() *cobra.Command {
 	var yes bool
 	cmd := c.verb("delete BATCH", "Delete a batch that has ended, with its items", exactArgs(1), c.onBatch(func(ctx context.Context, api *client.Client, b *client.Batch) error {
-		what := fmt.Sprintf("delete the batch %s (%s) and its %d items with their inputs, outputs, timelines and files", b.BatchID, b.Status, b.Total)
+		what := fmt.Sprintf("delete the batch %s (%s) and its %s with their inputs, outputs, timelines and files", b.BatchID, b.Status, counted(b.Total, "item"))
 		if err := c.confirm(ctx, yes, what); err != nil {
 			return err
 		}

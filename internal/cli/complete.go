@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/chargehand/chargehand/client"
 )
@@ -18,41 +18,7 @@ const completionTime = 1500 * time.Millisecond
 // completeValues wires the completion of a command's arguments, by their names in its usage line,
 // and of the flags whose values are known.
 func completeValues(cmd *cobra.Command) {
-	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		value := f.Value
-		if n, ok := value.(*named); ok {
-			value = n.Value
-		}
-		var allowed []string
-		switch c := value.(type) {
-		case *choice:
-			allowed = c.allowed
-		case *choices:
-			allowed = c.allowed
-		default:
-			return
-		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
-	})
-	if f := cmd.Flags().Lookup("execution"); f != nil && cmd.Name() == "list" {
-		_ = cmd.RegisterFlagCompletionFunc("execution", completeWith(completeExecutions))
-	}
-	if f := cmd.Flags().Lookup("batch"); f != nil && cmd.Name() == "list" {
-		_ = cmd.RegisterFlagCompletionFunc("batch", completeWith(completeBatches))
-	}
-	if f := cmd.Flags().Lookup("context"); f != nil {
-		_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return contextNames(), cobra.ShellCompDirectiveNoFileComp
-		})
-	}
-	for name, complete := range flagCompleters {
-		if f := cmd.Flags().Lookup(name); f != nil {
-			_ = cmd.RegisterFlagCompletionFunc(name, completeWith(complete))
-		}
-	}
-	if f := cmd.Flags().Lookup("version"); f != nil && cmd.HasParent() {
-		_ = cmd.RegisterFlagCompletionFunc("version", completeWith(completeVersions))
-	}
+	completeFlags(cmd)
 	if cmd.ValidArgsFunction != nil || cmd.HasSubCommands() || !cmd.Runnable() {
 		return
 	}
@@ -83,9 +49,6 @@ var completers = map[string]completer{
 
 // localWords complete arguments without a server.
 var localWords = map[string]func() []string{"ROLE": func() []string { return roleNames }, "CONTEXT": contextNames}
-
-// flagCompleters are the flags that name a user, a group or a workflow, in every command.
-var flagCompleters = map[string]completer{"user": completeUsers, "group": completeGroups, "workflow": completeWorkflows}
 
 // completeWith asks the server of the command within a short time; what fails completes nothing.
 func completeWith(do completer) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -201,6 +164,36 @@ func completeVersions(ctx context.Context, api *client.Client, args []string) ([
 	var words []string
 	for _, v := range page.Data {
 		words = append(words, v.Version+"\t"+versionState(&v))
+	}
+	return words, nil
+}
+
+// completeNamespaces offers the namespaces that workflows are in.
+func completeNamespaces(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	page, err := api.ListWorkflows(ctx, client.WorkflowFilter{}, maxPage, "")
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for i := range page.Data {
+		if name := page.Data[i].Namespace; !slices.Contains(words, name) {
+			words = append(words, name)
+		}
+	}
+	return words, nil
+}
+
+// completeErrorCodes offers the codes with which executions have failed.
+func completeErrorCodes(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
+	groups, err := api.Failures(ctx, client.ExecutionFilter{}, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for _, g := range groups.Data {
+		if !slices.Contains(words, g.Code) {
+			words = append(words, g.Code)
+		}
 	}
 	return words, nil
 }

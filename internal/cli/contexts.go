@@ -193,7 +193,7 @@ func newContextDelete(con console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := con.confirm(cmd.Context(), yes, fmt.Sprintf("forget the context %s with its %d keys for %s", args[0], len(one.Keys), one.URL)); err != nil {
+			if err := con.confirm(cmd.Context(), yes, fmt.Sprintf("forget the context %s with its %s for %s", args[0], counted(len(one.Keys), "key"), one.URL)); err != nil {
 				return err
 			}
 			delete(saved.Named, args[0])

@@ -74,11 +74,11 @@ func (c *connection) executionsList() *cobra.Command {
 // resolveFilter makes whole ids and times of what the command line says.
 func resolveFilter(ctx context.Context, api *client.Client, f *client.ExecutionFilter, args []string) error {
 	if len(args) == 1 {
-		w, err := findWorkflow(ctx, api, args[0])
+		id, err := workflowWithExecutions(ctx, api, args[0])
 		if err != nil {
 			return err
 		}
-		f.Workflow = w.ID
+		f.Workflow = id
 	}
 	if f.Batch != "" && len(f.Batch) != fullIDLength {
 		b, err := findBatch(ctx, api, f.Batch)

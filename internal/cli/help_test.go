@@ -131,10 +131,11 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestOneFlagOfTwoKinds: --from and --to are times of the overview, and places of a move.
+// TestOneFlagOfTwoKinds: --from and --to are times of the overview, places of a move, a task of a retry and a file.
 func TestOneFlagOfTwoKinds(t *testing.T) {
 	want := map[string]string{
 		"chargehand overview --from": "TIME", "chargehand overview --to": "TIME", "chargehand store move --from": "DIR", "chargehand store move --to": "URL",
+		"chargehand executions retry --from": "REFERENCE", "chargehand executions download --to": "FILE",
 	}
 	everyCommand(t, func(t *testing.T, cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

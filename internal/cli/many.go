@@ -155,14 +155,10 @@ func (c *connection) operate(ctx context.Context, api *client.Client, m *many, r
 }
 
 func executionsText(n int64, more bool) string {
-	if n == 1 && !more {
-		return "1 execution"
-	}
-	text := fmt.Sprintf("%d executions", n)
 	if more {
-		text += " or more"
+		return fmt.Sprintf("%d executions or more", n)
 	}
-	return text
+	return counted(n, "execution")
 }
 
 func (c *connection) showPreview(p *client.OperationPreview) error {

@@ -24,12 +24,12 @@ executions cancel, retry, suspend, resume and delete start one where they act on
 func (c *connection) operationsList() *cobra.Command {
 	return newList(c, listing[client.Operation]{
 		use: "list", short: "List operations, newest first", args: exactArgs(0), limit: 20,
-		columns: "ID ACTION STATUS TOTAL> DONE> SKIPPED*> FAILED> BY~ CREATED TOOK",
+		columns: "ID ACTION STATUS TOTAL> DONE> SKIPPED*> FAILED> BY~ CREATED TOOK?",
 		key:     func(o *client.Operation) string { return o.ID },
 		row: func(o *client.Operation) []string {
 			return []string{
 				c.id(o.ID), o.Action, o.Status, fmt.Sprint(o.Total), fmt.Sprint(o.Succeeded), fmt.Sprint(o.Skipped), fmt.Sprint(o.Failed),
-				starterText(o.StartedBy), c.when(&o.CreatedAt), between(&o.CreatedAt, o.FinishedAt),
+				c.starter(o.StartedBy), c.when(&o.CreatedAt), between(&o.CreatedAt, o.FinishedAt),
 			}
 		},
 		prepare: func(_ context.Context, api *client.Client, _ []string) (fetch[client.Operation], error) {
@@ -44,6 +44,9 @@ func starterText(by *client.StartedBy) string {
 	}
 	return firstOf(by.Name, by.ID)
 }
+
+// starter is starterText in a table.
+func (c *connection) starter(by *client.StartedBy) string { return c.nameOrID(starterText(by)) }
 
 // onOperation is an action on OPERATION.
 func (c *connection) onOperation(do func(ctx context.Context, api *client.Client, o *client.Operation) error) action {

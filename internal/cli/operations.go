@@ -29,7 +29,7 @@ func newBackup(con console) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("backup: %w", err)
 			}
-			fmt.Fprintf(con.err, "saved the database, the master key and %d files (%d bytes) in %s\nkeep the folder safe: it holds the master key\n", report.Files, report.Bytes, args[0])
+			fmt.Fprintf(con.err, "saved the database, the master key and %s (%d bytes) in %s\nkeep the folder safe: it holds the master key\n", counted(report.Files, "file"), report.Bytes, args[0])
 			return nil
 		},
 	}
@@ -49,7 +49,7 @@ func newRestore(con console) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("restore: %w", err)
 			}
-			fmt.Fprintf(con.err, "restored the database, the master key and %d files (%d bytes) to %s\n", report.Files, report.Bytes, dataDir)
+			fmt.Fprintf(con.err, "restored the database, the master key and %s (%d bytes) to %s\n", counted(report.Files, "file"), report.Bytes, dataDir)
 			// The digests were compared on the way.
 			if !printFindings(con, operate.Doctor(cmd.Context(), installation.Settings{DataDir: dataDir}, operate.Checks{})) {
 				return &exitError{code: ExitFailed}
@@ -184,7 +184,7 @@ func newLimits(con console) *cobra.Command {
 	c := &connection{console: con}
 	return newList(c, listing[client.Limit]{
 		use: "limits", short: "Show the limits, and what is used of the quotas", args: exactArgs(0), limit: 1000,
-		columns: "LIMIT VALUE> USED> SETTING MEANING~", key: func(l *client.Limit) string { return l.Name },
+		columns: "LIMIT VALUE> USED> SETTING? MEANING_", key: func(l *client.Limit) string { return l.Name },
 		row: func(l *client.Limit) []string {
 			used := ""
 			if l.Used != nil {

@@ -27,100 +27,6 @@ const (
 
 var formats = []string{formatTable, formatWide, formatJSON, formatJSONL, formatYAML}
 
-// column is one column of a table.
-type column struct {
-	name   string
-	wide   bool // only with -o wide
-	shrink bool // shortened first when the table is wider than the terminal
-	right  bool // numbers
-}
-
-// columns reads a short description: names separated by blanks; a name that ends in * is for
-// -o wide only, in ~ may be shortened, in > is right-aligned.
-func columns(text string) []column {
-	var list []column
-	for _, name := range strings.Fields(text) {
-		bare := strings.TrimRight(name, "*~>")
-		marks := name[len(bare):]
-		list = append(list, column{bare, strings.Contains(marks, "*"), strings.Contains(marks, "~"), strings.Contains(marks, ">")})
-	}
-	return list
-}
-
-// minColumn is what a column that may be shortened keeps.
-const minColumn = 8
-
-// table writes rows under a header. Cells are plain text; words of states get their colour.
-func (c *connection) table(head []column, rows [][]string, header bool) error {
-	var shown []int
-	for i := range head {
-		if c.output == formatWide || !head[i].wide {
-			shown = append(shown, i)
-		}
-	}
-	widths := make([]int, len(head))
-	total := 2 * (len(shown) - 1)
-	for _, i := range shown {
-		if header {
-			widths[i] = runewidth.StringWidth(head[i].name)
-		}
-		for _, row := range rows {
-			row[i] = printable(row[i])
-			widths[i] = max(widths[i], runewidth.StringWidth(row[i]))
-		}
-		total += widths[i]
-	}
-	// A program that reads gets everything.
-	if width := terminalWidth(c.out); width > 0 && total > width && c.output != formatWide {
-		over := total - width
-		shrink(head, shown, widths, over)
-	}
-	var text strings.Builder
-	line := func(cell func(int) string, paint bool) {
-		var out strings.Builder
-		for n, i := range shown {
-			value := runewidth.Truncate(cell(i), widths[i], "…")
-			padding := strings.Repeat(" ", widths[i]-runewidth.StringWidth(value))
-			if paint && (head[i].name == "STATUS" || head[i].name == "PHASE" || head[i].name == "STATE") {
-				value = c.paintState(value)
-			}
-			if n > 0 {
-				out.WriteString("  ")
-			}
-			if head[i].right {
-				out.WriteString(padding + value)
-			} else {
-				out.WriteString(value + padding)
-			}
-		}
-		text.WriteString(strings.TrimRight(out.String(), " ") + "\n")
-	}
-	if header {
-		line(func(i int) string { return head[i].name }, false)
-	}
-	for _, row := range rows {
-		line(func(i int) string { return row[i] }, true)
-	}
-	_, err := io.WriteString(c.out, text.String())
-	return err
-}
-
-// shrink takes width away from the columns that may be shortened, the widest first.
-func shrink(head []column, shown, widths []int, over int) {
-	for ; over > 0; over-- {
-		widest := -1
-		for _, i := range shown {
-			if head[i].shrink && widths[i] > minColumn && (widest < 0 || widths[i] > widths[widest]) {
-				widest = i
-			}
-		}
-		if widest < 0 {
-			return
-		}
-		widths[widest]--
-	}
-}
-
 // field is one line of a description.
 type field struct{ name, value string }
 
@@ -344,6 +250,14 @@ func (c *connection) id(id string) string {
 		return id
 	}
 	return id[len(id)-shortIDLength:]
+}
+
+// nameOrID is a name, or of what has none the part of its id that tables show.
+func (c *connection) nameOrID(text string) string {
+	if len(text) == fullIDLength && partOfID.MatchString(text) {
+		return c.id(text)
+	}
+	return text
 }
 
 // when is a time as tables show it: how long ago, or with -o wide exactly.

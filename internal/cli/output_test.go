@@ -19,23 +19,6 @@ func TestRelativeTimes(t *testing.T) {
 	}
 }
 
-func TestTableWithinTheWidth(t *testing.T) {
-	head := columns("ID WORKFLOW~ TOTAL> NOTE~ WIDE*")
-	widths := []int{8, 30, 5, 60, 10}
-	shrink(head, []int{0, 1, 2, 3}, widths, 8+30+5+60+3*2-80)
-	if sum := widths[0] + widths[1] + widths[2] + widths[3] + 3*2; sum != 80 || widths[0] != 8 || widths[2] != 5 {
-		t.Errorf("%v, %d columns", widths, sum)
-	}
-	var out bytes.Buffer
-	c := connection{console: console{nil, &out, &out}, output: formatTable}
-	if err := c.table(head, [][]string{{"1", "a/b", "12", "x\x1b[31m\ny", "hidden"}}, true); err != nil {
-		t.Fatal(err)
-	}
-	if want := "ID  WORKFLOW  TOTAL  NOTE\n1   a/b          12  x [31m y\n"; out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
-}
-
 func TestTruncate(t *testing.T) {
 	for _, test := range []struct {
 		text  string

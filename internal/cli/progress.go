@@ -330,7 +330,7 @@ const plainLineEvery = 2 * time.Second
 
 func newCounter(con console, b *client.Batch) *counter {
 	t := &counter{console: con, line: newStatusLine(con.err), batch: b, started: time.Now()}
-	t.line.println(fmt.Sprintf("batch %s: %d items, %d at once", b.BatchID, b.Total, b.EffectiveConcurrency))
+	t.line.println(fmt.Sprintf("batch %s: %s, %d at once", b.BatchID, counted(b.Total, "item"), b.EffectiveConcurrency))
 	t.line.show(t.text)
 	return t
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -128,6 +130,14 @@ func onlyRow[T any](what, text string, rows []T, id func(*T) string, fits func(*
 	return known[only], err
 }
 
+// counted is a number of things: 1 item, 2 items.
+func counted[N int | int64](n N, what string) string {
+	if n != 1 {
+		what = plural(what)
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 func plural(what string) string {
 	if what == "batch" {
 		return "batches"
@@ -201,6 +211,23 @@ func findWorkflow(ctx context.Context, api *client.Client, text string) (*client
 		return nil, err
 	}
 	return rowWithID("workflow", text, rows, func(w *client.Workflow) string { return w.ID })
+}
+
+// workflowWithExecutions returns the id of the workflow that text names, also of one that was deleted, by its whole id:
+// its executions are kept.
+func workflowWithExecutions(ctx context.Context, api *client.Client, text string) (string, error) {
+	w, err := findWorkflow(ctx, api, text)
+	if err == nil {
+		return w.ID, nil
+	}
+	var refused *client.Error
+	if len(text) != fullIDLength || strings.Contains(text, "/") || !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+		return "", err
+	}
+	if _, failed := api.ListExecutions(ctx, client.ExecutionFilter{Workflow: text, Summary: true}, 1, ""); failed != nil {
+		return "", err
+	}
+	return text, nil
 }
 
 // names tells ids of workflows as namespace/name, asking once for each.

@@ -28,7 +28,7 @@ func (c *connection) tasksList() *cobra.Command {
 		key:     func(t *client.HumanTask) string { return t.ID },
 		row: func(t *client.HumanTask) []string {
 			return []string{
-				c.id(t.ID), t.Status, t.Title, c.when(t.DueAt), fmt.Sprint(t.Priority), firstOf(taskHolders(t), "-"), t.Workflow, c.id(t.ExecutionID), c.when(&t.CreatedAt),
+				c.id(t.ID), t.Status, t.Title, c.when(t.DueAt), fmt.Sprint(t.Priority), firstOf(c.taskHolders(t), "-"), t.Workflow, c.id(t.ExecutionID), c.when(&t.CreatedAt),
 			}
 		},
 		prepare: func(ctx context.Context, api *client.Client, _ []string) (fetch[client.HumanTask], error) {
@@ -91,11 +91,15 @@ func resolveTaskFilter(ctx context.Context, api *client.Client, f *client.HumanT
 }
 
 // taskHolders says who may answer a task; empty: all may.
-func taskHolders(t *client.HumanTask) string {
+func (c *connection) taskHolders(t *client.HumanTask) string {
 	if t.ClaimedBy != nil {
-		return firstOf(t.ClaimedBy.Name, t.ClaimedBy.ID)
+		return c.nameOrID(firstOf(t.ClaimedBy.Name, t.ClaimedBy.ID))
 	}
-	return strings.Join(append(slices.Clone(t.Assignees.Users), t.Assignees.Groups...), ", ")
+	holders := append(slices.Clone(t.Assignees.Users), t.Assignees.Groups...)
+	for i := range holders {
+		holders[i] = c.nameOrID(holders[i])
+	}
+	return strings.Join(holders, ", ")
 }
 
 func (c *connection) tasksCount() *cobra.Command {

@@ -228,13 +228,6 @@ func (c *testCommand) lastLine(report *testrun.Report) string {
 	return strings.Join(parts, " · ")
 }
 
-func counted(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
-
 // missingWays are the tasks that were not started, and the ways that were not taken at those that were.
 func missingWays(report *testrun.Report) (list []string) {
 	for _, d := range report.Coverage {

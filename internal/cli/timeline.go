@@ -18,7 +18,7 @@ func (c *connection) executionsTimeline() *cobra.Command {
 	depths := map[int]int{}
 	cmd := newList(c, listing[client.TimelineEntry]{
 		use: "timeline EXECUTION", short: "Show the tasks of an execution in order of start", args: exactArgs(1), limit: 1000,
-		columns: "SEQ> TASK~ KIND REFERENCE* PHASE ATTEMPT> ITERATIONS* STARTED TOOK> DETAIL~",
+		columns: "SEQ> TASK~ KIND? REFERENCE* PHASE ATTEMPT> ITERATIONS* STARTED? TOOK> DETAIL_",
 		key:     func(t *client.TimelineEntry) string { return fmt.Sprint(t.Seq) },
 		row: func(t *client.TimelineEntry) []string {
 			shown[t.Seq] = t
@@ -129,7 +129,7 @@ func (c *connection) executionsProgress() *cobra.Command {
 					fmt.Sprint(t.Attempts), first, duration(t.MinDurationMs), duration(t.MeanDurationMs), duration(t.MaxDurationMs),
 				}
 			}
-			return c.table(columns("TASK~ KIND REFERENCE* PHASE DONE> FAILED> OPEN> CANCELLED*> ATTEMPTS*> FIRST> MIN*> MEAN> MAX>"), rows, true)
+			return c.table(columns("TASK~ KIND? REFERENCE* PHASE DONE> FAILED> OPEN> CANCELLED*> ATTEMPTS*> FIRST> MIN*> MEAN> MAX>"), rows, true)
 		}))
 	cmd.Long = `Count the runs of each task of an execution, however many there are: a loop of 10,000 is one row. DONE are
 completed runs, OPEN those that are at work or wait. FIRST is the number of the first run that failed, as in the

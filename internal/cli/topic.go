@@ -53,6 +53,10 @@ Colours are used on a terminal only.
   -o jsonl   one line of JSON for each row
   -o yaml    the same as json, as YAML
 
+On a terminal that is too narrow for a table, texts are cut (…), the reason why a task failed
+and the meaning of a limit go below their rows, and some columns are left out. What is not
+written to a terminal is whole.
+
 run and batch print JSON unless -o says otherwise. Lists take --limit, --cursor, --all
 (every row) and --watch.
 `},

@@ -277,13 +277,13 @@ func (c *connection) workflowsDelete() *cobra.Command {
 		if err := api.DeleteWorkflow(ctx, w.ID); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.err, "deleted %s; executions that run continue, and all can be read by their ids\n", w.FullName())
+		fmt.Fprintf(c.err, "deleted %s; executions that run continue, and all can be read by their ids\nlist them: chargehand executions list %s\n", w.FullName(), w.ID)
 		return nil
 	})
 	cmd.Long = `Delete a workflow: it can no longer be started, and its schedule ends.
 
-Executions that run continue, and all of them stay readable by their ids until they are too old. Lists of the
-workflow by its name end. A definition that is applied again under the name makes a new workflow, with a new id.`
+Executions that run continue, and all of them stay readable by their ids until they are too old. Lists and filters
+find them by the whole id of the workflow, which the question names, and no longer by its name. A definition that is applied again under the name makes a new workflow, with a new id.`
 	yesFlag(cmd, &yes)
 	return cmd
 }
@@ -296,17 +296,17 @@ func (c *connection) whatEnds(ctx context.Context, api *client.Client, w *client
 			text += ", its schedule " + printable(schedule) + " ends"
 		}
 	}
-	running := 0
+	running, more := 0, false
 	for _, status := range []string{"processing", "initial"} {
 		if page, err := api.ListExecutions(ctx, client.ExecutionFilter{Workflow: w.ID, Statuses: []string{status}}, maxPage, ""); err == nil {
-			running += len(page.Data)
+			running, more = running+len(page.Data), more || page.Cursor != ""
 		}
 	}
-	if running > 0 {
-		text += fmt.Sprintf(", %d or more executions that run continue", running)
-		if running < maxPage {
-			text = strings.Replace(text, " or more", "", 1)
-		}
+	switch {
+	case running == 1 && !more:
+		text += ", 1 execution that runs continues"
+	case running > 0:
+		text += ", " + executionsText(int64(running), more) + " that run continue"
 	}
-	return text
+	return text + ", and its executions are found by its id alone, " + w.ID
 }

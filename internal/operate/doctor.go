@@ -58,7 +58,11 @@ func (d *doctor) addDamages(what, good string, damages []string, err error) {
 		d.add(what, good, err)
 		return
 	}
-	d.findings = append(d.findings, Finding{What: what, Detail: fmt.Sprintf("%d are wrong", len(damages)), Damages: damages})
+	detail := "1 is wrong"
+	if len(damages) > 1 {
+		detail = fmt.Sprintf("%d are wrong", len(damages))
+	}
+	d.findings = append(d.findings, Finding{What: what, Detail: detail, Damages: damages})
 }
 
 // Doctor checks an installation, beside a running server or without one, and changes nothing but what it is asked to

@@ -40,8 +40,8 @@ func TestDoctor(t *testing.T) {
 	}
 	findingsAreDocumented(t, all)
 	apptest.Damage(t, i.Dir, file["sha256"].(string))
-	if got, _ := wrong(t, cfg, true); !slices.Equal(got, []string{"files"}) {
-		t.Errorf("with a damaged file, wrong are %v", got)
+	if got, all := wrong(t, cfg, true); !slices.Equal(got, []string{"files"}) || all["files"].Detail != "1 is wrong" {
+		t.Errorf("with a damaged file, wrong are %v: %+v", got, all["files"])
 	}
 	if got, _ := wrong(t, cfg, false); len(got) != 0 {
 		t.Errorf("digests are read without --deep: %v", got)
@@ -52,7 +52,7 @@ func TestDoctor(t *testing.T) {
 	if err := os.Chmod(filepath.Join(i.Dir, installation.DatabaseName), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, all := wrong(t, cfg, true); !slices.Equal(got, []string{"data directory", "files"}) || len(all["data directory"].Damages) != 2 {
+	if got, all := wrong(t, cfg, true); !slices.Equal(got, []string{"data directory", "files"}) || len(all["data directory"].Damages) != 2 || all["data directory"].Detail != "2 are wrong" {
 		t.Errorf("with a folder that every user reads, wrong are %v: %+v", got, all["data directory"])
 	}
 	absent := filepath.Join(t.TempDir(), "absent")

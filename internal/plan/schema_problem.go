@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -80,15 +81,15 @@ func (s *Schema) problemsOf(e *jsonschema.ValidationError, at string) []SchemaPr
 		names, word = k.Missing, " is missing, because "+quotedName(k.Prop)+" is there"
 	default:
 		detail := s.detail(e)
-		if title := s.title(e.SchemaURL); title != "" {
-			detail = quotedName(title) + " " + detail
+		if what := s.titled(e); what != "" {
+			detail = what + " " + detail
 		}
 		return []SchemaProblem{{Pointer: at, Keyword: keywordOf(e.ErrorKind, keyword), Detail: shown(detail, maxDetail)}}
 	}
 	slices.Sort(names)
 	problems := make([]SchemaProblem, 0, min(len(names), maxSchemaProblems))
 	for _, name := range names[:min(len(names), maxSchemaProblems)] {
-		what := "the property " + quotedName(name)
+		what := theProperty + quotedName(name)
 		if title := s.title(e.SchemaURL + "/properties" + pointerTo(name)); title != "" {
 			what += " (" + shown(title, maxShown) + ")"
 		}
@@ -109,6 +110,23 @@ func keywordOf(k jsonschema.ErrorKind, keyword string) string {
 
 // title is what the author calls the value that the schema at a location describes.
 func (s *Schema) title(location string) string { return s.titles[location] }
+
+// theProperty begins a detail that names a property.
+const theProperty = "the property "
+
+// titled names a value that has a title: by its place, because a title alone reads as if it were the value. Empty: it
+// has no title, or is the whole input.
+func (s *Schema) titled(e *jsonschema.ValidationError) string {
+	title, at := s.title(e.SchemaURL), e.InstanceLocation
+	if title == "" || len(at) == 0 {
+		return ""
+	}
+	what := theProperty + quotedName(at[len(at)-1])
+	if _, err := strconv.ParseUint(at[len(at)-1], 10, 64); err == nil { // of a list, as good as always
+		what = "item " + at[len(at)-1]
+	}
+	return what + " (" + shown(title, maxShown) + ")"
+}
 
 // detail says what is wrong with a value, as the predicate of a sentence.
 func (s *Schema) detail(e *jsonschema.ValidationError) string {
@@ -193,7 +211,7 @@ func (s *Schema) alternatives(causes []*jsonschema.ValidationError) string {
 	var details []string
 	for _, cause := range causes {
 		for _, p := range s.explain(cause) {
-			if p.Keyword == "required" || p.Keyword == "additionalProperties" { // its detail names the property
+			if strings.HasPrefix(p.Detail, theProperty) {
 				p.Pointer = p.Pointer[:strings.LastIndexByte(p.Pointer, '/')]
 			}
 			if p.Pointer != "" {

@@ -2661,6 +2661,7 @@ export type components = {
         };
         IdentityList: {
             data: components["schemas"]["IdentityView"][];
+            cursor: string | null;
         };
         IdentityView: {
             provider: string;
@@ -2974,6 +2975,7 @@ export type components = {
         };
         PasskeyList: {
             data: components["schemas"]["PasskeyView"][];
+            cursor: string | null;
         };
         PasskeyOptions: {
             options: {
