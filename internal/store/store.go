@@ -47,8 +47,8 @@ type Conn interface {
 	// the number that it assigned. The text has no RETURNING; ON CONFLICT … DO NOTHING is
 	// allowed, and returns 0 if nothing was inserted.
 	Insert(query string, args ...any) (no int64, err error)
-	// InsertAll is Insert for each of some rows of arguments, without ON CONFLICT. It returns the numbers that it assigned,
-	// in the order of the rows. A dialect may insert many at once.
+	// InsertAll is Insert for each of some rows of arguments, without ON CONFLICT. It returns the numbers that it
+	// assigned, in the order of the rows. A dialect may insert many at once.
 	InsertAll(query string, args [][]any) (numbers []int64, err error)
 	// Send runs a statement whose count of rows the caller does not need. A dialect may put it off
 	// until the next call of another method or the end of the Update, so that it travels with

@@ -241,8 +241,8 @@ func (c *conn) Insert(query string, args ...any) (int64, error) {
 	return c.c.LastInsertRowID(), nil
 }
 
-// rowsAtOnce is how many rows one statement of InsertAll inserts. Sixteen take two thirds of the time of one by one, and
-// more save little.
+// rowsAtOnce is how many rows one statement of InsertAll inserts. Sixteen take two thirds of the time of one by one,
+// and more save little.
 const rowsAtOnce = 16
 
 // InsertAll implements store.Conn.
