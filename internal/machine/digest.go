@@ -1,11 +1,5 @@
 package machine
 
-import (
-	"maps"
-
-	"github.com/chargehand/chargehand/internal/value"
-)
-
 // Digest is a number that tells one list of commands from another. It is the same in every
 // process of this revision; a replay that gives another digest has gone astray. It guards
 // against mistakes, not against anyone: lists with the same digest can be made.
@@ -18,11 +12,7 @@ func Digest(commands []Command) uint64 {
 		case RunActivity, Publish:
 			h = hashText(hashText(h, c.Activity), c.Reference)
 			h = hashWord(hashWord(h, uint64(c.Iteration)), uint64(c.Attempt))
-			args := c.Args
-			if c.Activity == "shell" {
-				args = withoutOrder(args)
-			}
-			h = hashText(hashValue(h, args), c.Key)
+			h = hashText(hashValue(h, c.Args), c.Key)
 			if c.Detached {
 				h = hashWord(h, 1)
 			}
@@ -56,18 +46,6 @@ func Digest(commands []Command) uint64 {
 		}
 	}
 	return h
-}
-
-// withoutOrder leaves out the order in which a definition wrote its arguments. No evaluation changes
-// it, and what was recorded before it was handed on is replayed, too.
-func withoutOrder(args value.Value) value.Value {
-	object, ok := args.(map[string]any)
-	if _, has := object["argumentOrder"]; !ok || !has {
-		return args
-	}
-	object = maps.Clone(object)
-	delete(object, "argumentOrder")
-	return object
 }
 
 func hashFault(h uint64, f *Fault) uint64 {
