@@ -116,7 +116,7 @@ func CompileForm(form value.Value) (*Schema, error) {
 	}
 	compiled := &Schema{Path: "form", budget: &budget{limit: maxSchemaSteps}}
 	var err error
-	compiled.compiled, compiled.titles, err = compileSchema(formRoot, form, compiled.budget, &schemaLoader{compiler: &compiler{}}, newMetaGuard())
+	compiled.compiled, compiled.titles, err = compileSchema(formRoot, form, compiled.budget, &schemaLoader{compiler: &compiler{}})
 	if err != nil {
 		return nil, err
 	}

@@ -183,7 +183,7 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
 	others := &schemaLoader{compiler: c, pointer: document.Pointer}
 	var err error
-	if compiled.compiled, compiled.titles, err = compileSchema(address, document.Value, compiled.budget, others, newMetaGuard()); err != nil {
+	if compiled.compiled, compiled.titles, err = compileSchema(address, document.Value, compiled.budget, others); err != nil {
 		c.badSchema(document.Pointer, err)
 		return compiled
 	}
@@ -193,7 +193,7 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 	}
 	if t, differs := twin(document.Value); differs {
 		// A schema that refers into what its twin has replaced has none.
-		if compiled.cost, _, err = compileSchema(address, t, compiled.budget, others, nil); err != nil {
+		if compiled.cost, _, err = compileSchema(address, t, compiled.budget, others); err != nil {
 			compiled.guess = parts(document.Value)
 		}
 	}
@@ -249,7 +249,7 @@ type schemaLoader struct {
 	compiler *compiler
 	pointer  string
 	parts    int
-	guard    *metaGuard // nil: the documents need none
+	guard    *metaGuard // of the schema that is being compiled
 }
 
 // errWanted says that a document is not there yet; it is listed as wanted.
@@ -275,25 +275,16 @@ func (l *schemaLoader) Load(address string) (any, error) {
 		return nil, fmt.Errorf("the documents that it refers to have more than %d objects and booleans", maxSchemaParts)
 	}
 	plain := plainNumbers(v)
-	if l.guard != nil {
-		if err := l.guard.add(address, plain); err != nil {
-			return nil, err
-		}
-	}
-	return plain, nil
+	return plain, l.guard.add(address, plain)
 }
 
 // compileSchema makes budget a part of every subschema. It also gives the titles of subschemas.
-// A schema that is known to be right, as a twin is, needs no guard.
 func compileSchema(
-	address string, schema value.Value, b *budget, others *schemaLoader, guard *metaGuard,
+	address string, schema value.Value, b *budget, others *schemaLoader,
 ) (*jsonschema.Schema, map[string]string, error) {
-	plain := plainNumbers(schema)
-	if guard != nil {
-		defer guard.budget.release()
-		if err := guard.add(address, plain); err != nil {
-			return nil, nil, err
-		}
+	plain, guard := plainNumbers(schema), newMetaGuard()
+	if err := guard.start(address, plain); err != nil {
+		return nil, nil, err
 	}
 	others.guard = guard
 	compiler := jsonschema.NewCompiler()

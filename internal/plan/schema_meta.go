@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,8 +20,9 @@ import (
 // was exceeded counts; what is wrong with the schema is left to the validator to say.
 
 const (
-	// maxMetaBytes bounds what the errors of one schema take, as the budget counts them.
-	maxMetaBytes = 12 << 20
+	// maxMetaBytes bounds what the errors of one schema take, as the budget counts them. Alternatives that do not hold
+	// count too, so a right schema has some: about 60 for each value that is one of two types.
+	maxMetaBytes = 32 << 20
 	// maxMetaSteps bounds the subschemas of the metaschema that are evaluated for one schema.
 	maxMetaSteps = 2_000_000
 	// maxUncheckedWeight is the errorWeight of a document below which the validator may take what it
@@ -36,7 +38,8 @@ var (
 // metaGuard checks the documents of one schema. Small ones, which nearly all are, it does not look into.
 type metaGuard struct {
 	budget    budget
-	documents map[string]*metaDocument // by address
+	documents map[string]*metaDocument // by address, without a fragment
+	named     map[*jsonschema.Draft]bool
 	meta      map[*jsonschema.Draft]*jsonschema.Schema
 	current   *metaDocument
 }
@@ -52,8 +55,17 @@ type metaDocument struct {
 func newMetaGuard() *metaGuard {
 	return &metaGuard{
 		budget:    budget{limit: maxMetaSteps, maxBytes: maxMetaBytes},
-		documents: map[string]*metaDocument{}, meta: map[*jsonschema.Draft]*jsonschema.Schema{},
+		documents: map[string]*metaDocument{}, named: map[*jsonschema.Draft]bool{}, meta: map[*jsonschema.Draft]*jsonschema.Schema{},
 	}
+}
+
+// start checks the document that a compilation begins with, and what a fragment of its address leads to.
+func (g *metaGuard) start(address string, v any) error {
+	document, fragment, _ := strings.Cut(address, "#")
+	if err := g.add(document, v); err != nil || fragment == "" {
+		return err
+	}
+	return g.refer(address)
 }
 
 // add checks a document, as a whole and each schema in it that may be of another draft.
@@ -62,6 +74,7 @@ func (g *metaGuard) add(address string, v any) error {
 		return nil
 	}
 	named := draftsOf(v, true, map[*jsonschema.Draft]bool{})
+	maps.Copy(g.named, named)
 	unnamed := func(draft *jsonschema.Draft) bool { return !named[draft] }
 	d := &metaDocument{value: v, checked: map[string]bool{}, drafts: slices.DeleteFunc(slices.Clone(allDrafts), unnamed)}
 	g.documents[address] = d
@@ -97,12 +110,12 @@ func (g *metaGuard) addInner(d *metaDocument, at string, v any) error {
 // follow checks what the references of a schema lead to. The validator takes any value for a
 // schema then, also one below an unknown keyword.
 func (g *metaGuard) follow(ctx *jsonschema.CompilerContext, schema map[string]any) error {
-	if g == nil || len(g.documents) == 0 {
+	if len(g.documents) == 0 {
 		return nil
 	}
 	for _, keyword := range []string{"$ref", "$recursiveRef", "$dynamicRef"} {
 		reference, ok := schema[keyword].(string)
-		if !ok {
+		if !ok || !g.refers(keyword) {
 			continue
 		}
 		target, err := ctx.EnqueueRef(reference)
@@ -114,6 +127,18 @@ func (g *metaGuard) follow(ctx *jsonschema.CompilerContext, schema map[string]an
 		}
 	}
 	return nil
+}
+
+// refers reports whether a keyword is a reference in a draft that the documents name. In the others it is data, and may
+// lead nowhere.
+func (g *metaGuard) refers(keyword string) bool {
+	switch keyword {
+	case "$recursiveRef":
+		return g.named[jsonschema.Draft2019]
+	case "$dynamicRef":
+		return g.named[jsonschema.Draft2020]
+	}
+	return true
 }
 
 func (g *metaGuard) refer(location string) error {
@@ -149,7 +174,9 @@ func (g *metaGuard) refer(location string) error {
 
 // check evaluates the metaschemas of all drafts that a document names on a value in it.
 func (g *metaGuard) check(d *metaDocument, at string, v any) (err error) {
+	before := g.budget.bytes
 	defer func() {
+		g.budget.release() // of what may be large at a time; compiling needs nothing of it
 		switch cause := recover(); cause {
 		case nil:
 		case errSteps:
@@ -166,7 +193,9 @@ func (g *metaGuard) check(d *metaDocument, at string, v any) (err error) {
 		if err != nil {
 			return err
 		}
-		_ = meta.Validate(v)
+		if meta.Validate(v) == nil {
+			g.budget.bytes = before // all of it was of alternatives
+		}
 	}
 	d.checked[at] = true
 	return nil

@@ -87,11 +87,14 @@ func TestInvalidSchemasAreOneProblem(t *testing.T) {
 		"external":     "input: {schema: {resource: {endpoint: order.json}}}\ndo: [{a: {set: {x: 1}}}]\n",
 		"referred to":  "input: {schema: {document: {$ref: order.json}}}\ndo: [{a: {set: {x: 1}}}]\n",
 		"of a message": "do: [{a: {set: {x: 1}, input: {schema: {document: {$ref: order.json}}}}}]\n",
+		"by fragment":  "input: {schema: {resource: {endpoint: 'below.json#/x-a'}}}\ndo: [{a: {set: {x: 1}}}]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			peak := watchHeap(t)
 			doc, found := dsl.Parse([]byte(header + text))
-			r := Check(doc, found, Options{Resources: map[string][]byte{"order.json": external}})
+			r := Check(doc, found, Options{Resources: map[string][]byte{
+				"order.json": external, "below.json": []byte(`{"x-a": ` + string(external) + `}`), "below.json#/x-a": []byte(`{"x-a": ` + string(external) + `}`),
+			}})
 			if grown := peak(); grown > 256<<20 {
 				t.Errorf("compiling took %d MiB", grown>>20)
 			}
@@ -100,6 +103,21 @@ func TestInvalidSchemasAreOneProblem(t *testing.T) {
 				t.Errorf("problems %v", problems)
 			}
 		})
+	}
+}
+
+// A schema whose references lead elsewhere in its twin, which is never shown, is compiled without one.
+func TestInvalidTwinsAreBounded(t *testing.T) {
+	hostile := farDown(100, `{"properties": `+leaves(2500, wrongLeaf)+`}`)
+	schema := `{"allOf": [{"anyOf": [{"x-a": {}}]}], "not": {"x-a": ` + hostile + `}, "$ref": "#/allOf/0/anyOf/0/x-a"}`
+	peak := watchHeap(t)
+	doc, found := dsl.Parse([]byte(header + "input: {schema: {document: " + schema + "}}\ndo: [{a: {set: {x: 1}}}]\n"))
+	r := Check(doc, found, Options{})
+	if grown := peak(); grown > 256<<20 {
+		t.Errorf("compiling took %d MiB", grown>>20)
+	}
+	if problems := r.Problems.Errors(); len(problems) > 0 {
+		t.Errorf("problems %v", problems)
 	}
 }
 
@@ -120,6 +138,9 @@ func TestLargeSchemasAreAccepted(t *testing.T) {
 		"draft 7": strings.Replace(largeSchema(), `{`, `{"$schema": "http://json-schema.org/draft-07/schema#", `, 1),
 		"a mixture": `{"$defs": {"a": {"$id": "urn:a", "$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}],
 			"definitions": ` + leaves(2000, `{"type": "string", "exclusiveMinimum": 1, "examples": [1, 2, 3]}`) + `}}, "$ref": "urn:a"}`,
+		"nullable": farDown(30, `{"properties": `+leaves(9_000, `{"type": ["string", "null"]}`)+`}`),
+		"a reference of another draft": `{"$schema": "http://json-schema.org/draft-07/schema#", "$dynamicRef": "#/nowhere", "const": [` +
+			strings.Repeat(`{"n": [1, 2, 3, 4]}, `, 4_000) + `1]}`,
 		"much data": `{"enum": [` + strings.Repeat(`{"n": [1, 2, 3, 4]}, `, 4_000) + `1]}`,
 	} {
 		if _, err := CompileForm(valueOf(t, schema)); err != nil {
