@@ -11,7 +11,9 @@ import (
 const descriptorsPerScan = 16_384
 
 // unlinked adds up the files that processes hold open although no name is left of them: a walk over names does not
-// find these. A round over all descriptors takes as many scans as it needs; a tree that is not huge needs one.
+// find these. A round over all descriptors takes as many scans as it needs; a tree that is not huge needs one. The sum
+// of a round of several may never have existed at one time. Descriptors that are on their way from one process to
+// another are in no process.
 type unlinked struct {
 	device uint64 // of the private folder
 	known  bool

@@ -191,7 +191,7 @@ func (e *engine) run(request runRequest) runAnswer {
 	for !e.stopped {
 		jobs, err := e.vm.ExecutePendingJobs()
 		e.note(err)
-		if err == nil && !e.stopped && e.rejections.raise() && !e.stopped { // it cannot be shown
+		if err == nil && !e.stopped && e.rejections.raise() && !e.stopped { // it could not be shown
 			e.uncaught("Uncaught value that cannot be shown")
 		}
 		if e.stopped || !e.arm() {

@@ -59,6 +59,9 @@ func track(vm *quickjs.VM) (*rejections, error) {
 	global := libquickjs.XJS_GetGlobalObject(r.tls, r.context)
 	r.report = libquickjs.XJS_GetPropertyStr(r.tls, r.context, global, name)
 	libquickjs.XFreeValue(r.tls, r.context, global)
+	if libquickjs.XJS_IsFunction(r.tls, r.context, r.report) == 0 {
+		return nil, errors.New("the prelude has no function __failed")
+	}
 
 	key := libquickjs.XJS_GetRuntime(r.tls, r.context)
 	trackers.Lock()
