@@ -140,7 +140,7 @@ func Header(v value.Value) (http.Header, *machine.Fault) {
 		if canonical == "Host" {
 			return nil, failure.Configuration("the header Host is set by the connection and cannot be given")
 		}
-		for _, value := range values {
+		for _, value := range append([]string{""}, values...) { // a name without values is checked too
 			if fault := activityhttp.CheckHeader(name, value); fault != nil {
 				return nil, fault
 			}
