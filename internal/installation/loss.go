@@ -15,7 +15,7 @@ import (
 // database. Without it, a key beside an empty database says that the database was lost.
 const startName = "unfinished-start"
 
-// ScratchName is the folder of processes in the data directory. Every start makes it.
+// ScratchName is the folder of processes in the data directory.
 const ScratchName = "scratch"
 
 // CheckLoss refuses a data directory whose database is missing or empty although it has a master key or files: served
@@ -32,9 +32,13 @@ func (s Settings) CheckLoss() error {
 	if _, err := os.Stat(inside); err == nil {
 		left = append(left, "a master key ("+inside+")")
 	} else if _, err := os.Stat(s.MasterKeyFile); err == nil {
-		earlier := s.earlierStart()
-		if state.Exists || len(earlier) > 0 {
-			left = append(append(left, "a master key ("+s.MasterKeyFile+")"), earlier...)
+		folder := filepath.Join(s.DataDir, FilesName)
+		_, err := os.Stat(filepath.Join(folder, "incoming")) // only a server makes it; operators may mount other folders
+		if earlier := err == nil; state.Exists || earlier {
+			left = append(left, "a master key ("+s.MasterKeyFile+")")
+			if earlier {
+				left = append(left, "a folder of an earlier start ("+folder+")")
+			}
 		}
 	}
 	if l, err := s.Location(); err == nil && l.Bucket == "" && hasContent(l.Folder) {
@@ -55,17 +59,6 @@ func (s Settings) CheckLoss() error {
 	}
 	return fmt.Errorf("%s, although there is %s: this is no new installation, its database was lost. Restore a backup into another directory "+
 		"with `chargehand restore`, or put the database back here; to begin anew, name another --data-dir or move what is there away", what, strings.Join(left, " and "))
-}
-
-// earlierStart lists what only a server makes in the data directory.
-func (s Settings) earlierStart() (found []string) {
-	for _, made := range []string{filepath.Join(FilesName, "incoming"), ScratchName} {
-		if _, err := os.Stat(filepath.Join(s.DataDir, made)); err == nil {
-			folder, _, _ := strings.Cut(made, string(filepath.Separator))
-			found = append(found, "a folder of an earlier start ("+filepath.Join(s.DataDir, folder)+")")
-		}
-	}
-	return found
 }
 
 // hasContent reports whether a store of files in a folder holds anything.

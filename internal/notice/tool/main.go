@@ -37,10 +37,8 @@ func main() {
 	}
 }
 
-// uiNotices reads the notices of the web UI in the folder where its build has put it; nil: it was built without.
+// uiNotices reads the notices of the web UI in the folder where its build has put them. A release has a web UI, so it
+// is an error that there are none.
 func uiNotices(folder string) ([]byte, error) {
-	if _, err := os.Stat(filepath.Join(folder, "index.html")); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
 	return os.ReadFile(filepath.Join(folder, "NOTICE.txt"))
 }
