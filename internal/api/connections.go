@@ -20,7 +20,8 @@ const (
 )
 
 // openConns counts the connections of a server. When there are too many, the one that has waited longest for a request
-// makes room, so that clients which only hold connections open keep no others out.
+// makes room, so that clients which send none keep no others out. A request that is slow to come or whose answer is
+// slow to be taken holds its connection for the time that the limits of connections (server.go) leave it.
 type openConns struct {
 	most    int           // 0: no bound
 	leaving chan struct{} // one value for each client that is turned away and still reads why

@@ -52,7 +52,8 @@ func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 	}
 }
 
-// releaseStart gives back what was kept for an execution that does not exist.
+// releaseStart gives back what was kept for an execution that does not exist, or that there was no room to remember:
+// if that one exists, the next start of the engine finds it.
 func (e *Engine) releaseStart(d inDoubtStart) {
 	e.slots.release(d.lease)
 	for _, row := range d.queued {
