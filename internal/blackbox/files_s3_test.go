@@ -237,7 +237,7 @@ func testFilesDoctor(t *testing.T, server *peer.S3) {
 		t.Errorf("doctor of a missing bucket: %s", bad.out)
 	}
 	to := filepath.Join(t.TempDir(), "backup")
-	if saved := run(0, "backup", to, "--data-dir", s.DataDir, "--files-url", b.URL("prefix", "flows")); !strings.Contains(saved.err, "1 files (7 bytes)") {
+	if saved := run(0, "backup", to, "--data-dir", s.DataDir, "--files-url", b.URL("prefix", "flows")); !strings.Contains(saved.err, "1 file (7 bytes)") {
 		t.Errorf("backup: %s", saved.err)
 	}
 	restored := filepath.Join(t.TempDir(), "restored")
