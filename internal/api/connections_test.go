@@ -96,8 +96,10 @@ func TestRoomOfConnections(t *testing.T) {
 		t.Error("a connection answers that had to make room")
 	}
 	o.leave(conns[1]) // net/http closes it as well
-	if !o.answering(conns[2]) || !o.answering(conns[2]) {
-		t.Fatal("the third is not to answer")
+	for range 2 {     // requests one after the other
+		if !o.answering(conns[2]) {
+			t.Fatal("the third is not to answer")
+		}
 	}
 	enter(3, nil, false)
 	o.answered(conns[2])

@@ -145,18 +145,27 @@ func TestTooManyInDoubt(t *testing.T) {
 			e.queued.add(workflow)
 			starts[i] = inDoubtStart{id: chargehand.ExecutionID{byte(i + 1)}, lease: l, queued: []queuedRow{{queue: workflow}}}
 		}
+		kept := func() (queued int64, inDoubt int) {
+			e.queued.mu.Lock()
+			defer e.queued.mu.Unlock()
+			e.outage.mu.Lock()
+			defer e.outage.mu.Unlock()
+			return e.queued.count[workflow], len(e.outage.inDoubt)
+		}
 		broken.setFail(func(int) (bool, bool) { return true, false })
 		e.recheck(starts)
-		if got := e.queued.count[workflow]; got != 1 || len(e.outage.inDoubt) != 1 {
-			t.Errorf("%d are counted as queued, and %d are in doubt; want 1 of both", got, len(e.outage.inDoubt))
+		if queued, inDoubt := kept(); queued != 1 || inDoubt != 1 {
+			t.Errorf("%d are counted as queued, and %d are in doubt; want 1 of both", queued, inDoubt)
 		}
+		e.slots.mu.Lock()
 		if !starts[1].lease.released || !starts[2].lease.released || starts[0].lease.released {
 			t.Error("the leases beyond the bound are not given back, or the one within it is")
 		}
+		e.slots.mu.Unlock()
 		broken.setFail(nil)
 		time.Sleep(time.Minute) // it is looked up, and does not exist
-		if len(e.queued.count) != 0 {
-			t.Errorf("queued %v", e.queued.count)
+		if queued, inDoubt := kept(); queued != 0 || inDoubt != 0 {
+			t.Errorf("%d are counted as queued, and %d are in doubt; want none", queued, inDoubt)
 		}
 		fx.idle(0)
 	})
