@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -30,10 +29,10 @@ const (
 	maxUncheckedWeight = 6 << 20
 )
 
-var (
-	errMetaErrors = fmt.Errorf("it is wrong in so many ways, or at so many places, that checking it takes more than %d MiB of memory", maxMetaBytes>>20)
-	errMetaSteps  = errors.New("checking it takes too many steps, because it names several drafts of JSON Schema or refers to many places that are no schemas")
-)
+// errMeta is one error for both bounds: which of them is hit first depends on the order of maps, which the replay of a
+// workflow must not show.
+var errMeta = fmt.Errorf("it is wrong in so many ways, or at so many places, or names so many drafts of JSON Schema, "+
+	"that checking it takes more than %d MiB of memory or %d steps", maxMetaBytes>>20, maxMetaSteps)
 
 // metaGuard checks the documents of one schema. Small ones, which nearly all are, it does not look into.
 type metaGuard struct {
@@ -73,10 +72,13 @@ func (g *metaGuard) add(address string, v any) error {
 	if errorWeight(v, 0, maxUncheckedWeight) < maxUncheckedWeight {
 		return nil
 	}
+	d := &metaDocument{value: v, checked: map[string]bool{}}
 	named := draftsOf(v, true, map[*jsonschema.Draft]bool{})
-	maps.Copy(g.named, named)
-	unnamed := func(draft *jsonschema.Draft) bool { return !named[draft] }
-	d := &metaDocument{value: v, checked: map[string]bool{}, drafts: slices.DeleteFunc(slices.Clone(allDrafts), unnamed)}
+	for _, draft := range allDrafts {
+		if named[draft] {
+			d.drafts, g.named[draft] = append(d.drafts, draft), true
+		}
+	}
 	g.documents[address] = d
 	if err := g.check(d, "", v); err != nil || len(d.drafts) == 1 {
 		return err
@@ -98,8 +100,8 @@ func (g *metaGuard) addInner(d *metaDocument, at string, v any) error {
 				return err
 			}
 		}
-		for name, item := range v {
-			if err := g.addInner(d, at+pointerTo(name), item); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if err := g.addInner(d, at+pointerTo(name), v[name]); err != nil {
 				return err
 			}
 		}
@@ -179,10 +181,8 @@ func (g *metaGuard) check(d *metaDocument, at string, v any) (err error) {
 		g.budget.release() // of what may be large at a time; compiling needs nothing of it
 		switch cause := recover(); cause {
 		case nil:
-		case errSteps:
-			err = errMetaSteps
-		case errErrors:
-			err = errMetaErrors
+		case errSteps, errErrors:
+			err = errMeta
 		default:
 			panic(cause)
 		}
