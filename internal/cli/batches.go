@@ -37,11 +37,11 @@ func (c *connection) batchesList() *cobra.Command {
 		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.Batch], error) {
 			known = newNames(api)
 			if len(args) == 1 {
-				w, err := findWorkflow(ctx, api, args[0])
+				id, err := workflowWithExecutions(ctx, api, args[0])
 				if err != nil {
 					return nil, err
 				}
-				f.Workflow, known.known[w.ID] = w.ID, w.FullName()
+				f.Workflow = id
 			}
 			err := resolveTimes(&f.CreatedAfter, &f.CreatedBefore)
 			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Batch], error) {
@@ -213,7 +213,11 @@ func (c *connection) batchesCancel() *cobra.Command {
 func (c *connection) batchesDelete() *cobra.Command {
 	var yes bool
 	cmd := c.verb("delete BATCH", "Delete a batch that has ended, with its items", exactArgs(1), c.onBatch(func(ctx context.Context, api *client.Client, b *client.Batch) error {
-		what := fmt.Sprintf("delete the batch %s (%s) and its %s with their inputs, outputs, timelines and files", b.BatchID, b.Status, counted(b.Total, "item"))
+		whose := "their inputs, outputs, timelines"
+		if b.Total == 1 {
+			whose = "its input, output, timeline"
+		}
+		what := fmt.Sprintf("delete the batch %s (%s) and its %s with %s and files", b.BatchID, b.Status, counted(b.Total, "item"), whose)
 		if err := c.confirm(ctx, yes, what); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -113,28 +112,19 @@ func completeExecutions(ctx context.Context, api *client.Client, _ []string) ([]
 	return words, nil
 }
 
-// completeBatches offers the batches of the workflows that were applied last.
 func completeBatches(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
-	var words []string
-	enough := errors.New("enough")
-	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
-		const perWorkflow, most = 10, 50
-		page, err := api.ListBatches(ctx, client.BatchFilter{Workflow: w.ID}, perWorkflow, "")
-		if err != nil {
-			return err
-		}
-		for i := range page.Data {
-			words = append(words, page.Data[i].BatchID+"\t"+w.FullName()+", "+batchState(&page.Data[i]))
-		}
-		if len(words) >= most {
-			return enough
-		}
-		return nil
-	})
-	if errors.Is(err, enough) {
-		err = nil
+	page, err := api.ListBatches(ctx, client.BatchFilter{}, maxPage, "")
+	if err != nil {
+		return nil, err
 	}
-	return words, err
+	known := newNames(api)
+	known.learn(ctx, workflowsOfBatches(page.Data))
+	words := make([]string, len(page.Data))
+	for i := range page.Data {
+		b := &page.Data[i]
+		words[i] = b.BatchID + "\t" + printable(known.of(b.WorkflowID)) + ", " + batchState(b)
+	}
+	return words, nil
 }
 
 func completeOperations(ctx context.Context, api *client.Client, _ []string) ([]string, error) {

@@ -142,11 +142,11 @@ func newOverview(con console) *cobra.Command {
 	var f client.OverviewFilter
 	cmd := c.verb("overview [WORKFLOW]", "Show what was done by the hour or day, and what is being done", atMostArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
 		if len(args) == 1 {
-			w, err := findWorkflow(ctx, api, args[0])
+			id, err := workflowWithExecutions(ctx, api, args[0])
 			if err != nil {
 				return err
 			}
-			f.Workflow = w.ID
+			f.Workflow = id
 		}
 		for flag, value := range map[string]*string{"--from": &f.From, "--to": &f.To} {
 			if err := resolveTime(flag, value); err != nil {

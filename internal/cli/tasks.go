@@ -63,11 +63,11 @@ for all.`
 // created, unless the command line says otherwise.
 func resolveTaskFilter(ctx context.Context, api *client.Client, f *client.HumanTaskFilter) error {
 	if f.Workflow != "" {
-		w, err := findWorkflow(ctx, api, f.Workflow)
+		id, err := workflowWithExecutions(ctx, api, f.Workflow)
 		if err != nil {
 			return err
 		}
-		f.Workflow = w.ID
+		f.Workflow = id
 	}
 	if f.Batch != "" && len(f.Batch) != fullIDLength {
 		b, err := findBatch(ctx, api, f.Batch)

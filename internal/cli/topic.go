@@ -65,6 +65,6 @@ ids.
 
 Tables show the last 8 digits of an id. Commands take these 8 digits, a prefix that only
 one id has, or the whole id, which -o wide and -o json show. Short ids are looked for in
-the newest 10,000 executions and the newest 100 batches of each workflow.
+the newest 10,000 executions or batches.
 `},
 }
