@@ -56,7 +56,7 @@ func (c *connection) batchesList() *cobra.Command {
 	fl := cmd.Flags()
 	onlyCancelled := map[string]string{"cancelled": "cancelled is a phase: --phase cancelled"}
 	fl.Var(&choices{&f.Statuses, batchStatuses, onlyCancelled}, "status", "only batches with one of these statuses: "+strings.Join(batchStatuses, ", "))
-	fl.Var(&choices{&f.Phases, batchPhases, nil}, "phase", "only batches in one of these phases: "+strings.Join(batchPhases, ", "))
+	choicesVar(fl, &f.Phases, "phase", "only batches in one of these phases", batchPhases...)
 	fl.StringArrayVar(&f.Labels, "label", nil, "only batches with this label, NAME:VALUE (repeatable: with all of them)")
 	timeVar(fl, &f.CreatedAfter, "created-after", createdAfterText)
 	timeVar(fl, &f.CreatedBefore, "created-before", createdBeforeText)

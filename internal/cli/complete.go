@@ -27,7 +27,7 @@ func completeValues(cmd *cobra.Command) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		if complete := completers[names[min(len(args), len(names)-1)]]; complete != nil && (len(args) < len(names) || strings.HasSuffix(strings.TrimSuffix(cmd.Use, "]"), "…")) {
-			return completeWith(complete)(cmd, args, typed)
+			return completeWith(complete, false)(cmd, args, typed)
 		}
 		if words := localWords[names[min(len(args), len(names)-1)]]; words != nil && len(args) < len(names) {
 			return words(), cobra.ShellCompDirectiveNoFileComp
@@ -49,8 +49,9 @@ var completers = map[string]completer{
 // localWords complete arguments without a server.
 var localWords = map[string]func() []string{"ROLE": func() []string { return roleNames }, "CONTEXT": contextNames}
 
-// completeWith asks the server of the command within a short time; what fails completes nothing.
-func completeWith(do completer) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeWith asks the server of the command within a short time; what fails completes nothing. list: the
+// value may have several of the words, with commas.
+func completeWith(do completer, list bool) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		c := connection{}
 		for name, value := range map[string]*string{"url": &c.url, "context": &c.context, "environment": &c.environment} {
@@ -68,13 +69,7 @@ func completeWith(do completer) func(*cobra.Command, []string, string) ([]string
 		if err != nil {
 			cobra.CompDebugln(err.Error(), false)
 		}
-		var fitting []string
-		for _, word := range words {
-			if strings.HasPrefix(word, typed) {
-				fitting = append(fitting, word)
-			}
-		}
-		return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return fitting(words, typed, list), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
@@ -147,7 +142,11 @@ func completeVersions(ctx context.Context, api *client.Client, args []string) ([
 	if err != nil {
 		return nil, err
 	}
-	page, err := api.ListVersions(ctx, w.ID, maxPage, "")
+	return versionsOf(ctx, api, w.ID)
+}
+
+func versionsOf(ctx context.Context, api *client.Client, workflow string) ([]string, error) {
+	page, err := api.ListVersions(ctx, workflow, maxPage, "")
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +155,20 @@ func completeVersions(ctx context.Context, api *client.Client, args []string) ([
 		words = append(words, v.Version+"\t"+versionState(&v))
 	}
 	return words, nil
+}
+
+// completeRetries offers what a retry of an execution can run; of several, the words that stand for no single version.
+func completeRetries(ctx context.Context, api *client.Client, args []string) ([]string, error) {
+	words := []string{"published", "same"}
+	if len(args) != 1 {
+		return words, nil
+	}
+	e, err := findExecution(ctx, api, args[0])
+	if err != nil {
+		return words, err
+	}
+	versions, err := versionsOf(ctx, api, e.WorkflowID)
+	return append(words, versions...), err
 }
 
 // completeNamespaces offers the namespaces that workflows are in.
