@@ -96,8 +96,8 @@ func flagCompletion(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 	return nil
 }
 
-// namesOf are the names by which tables have a flag, the one that counts first: of one command, of all commands with its
-// last word, of all.
+// namesOf are the names by which tables have a flag, the one that counts first: of one command, of all commands with
+// its last word, of all.
 func namesOf(cmd *cobra.Command, f *pflag.Flag) []string {
 	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 	return []string{path + " --" + f.Name, cmd.Name() + " --" + f.Name, f.Name}
@@ -110,8 +110,8 @@ func completeWords(allowed []string, list bool) cobra.CompletionFunc {
 	}
 }
 
-// fitting are the words that begin with what is typed; of a list, with what is typed after its last comma, without those
-// before it.
+// fitting are the words that begin with what is typed; of a list, with what is typed after its last comma, without
+// those before it.
 func fitting(words []string, typed string, list bool) []string {
 	before := ""
 	if comma := strings.LastIndex(typed, ","); list && comma >= 0 {

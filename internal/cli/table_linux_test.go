@@ -58,7 +58,8 @@ var tableCommands = map[string][]string{
 	"chargehand audit": nil, "chargehand limits": nil, "chargehand context list": nil,
 }
 
-// answerRows makes commands talk to a server that has these rows, whatever contexts and settings there are on the machine.
+// answerRows makes commands talk to a server that has these rows, whatever contexts and settings there are on the
+// machine.
 func answerRows(t *testing.T) {
 	t.Helper()
 	now := time.Now()
