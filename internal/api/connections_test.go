@@ -13,7 +13,7 @@ import (
 )
 
 // TestTooManyConnections: while all connections are being answered, a client above their maximum gets an answer that
-// says so, and after one was closed the next client is served again.
+// says so, and after one was answered the next client is served again.
 func TestTooManyConnections(t *testing.T) {
 	busy, done := make(chan struct{}), make(chan struct{})
 	ready := func() bool {

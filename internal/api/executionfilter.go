@@ -18,9 +18,10 @@ const badLabel = "must be the name of a label, a colon and its value, such as te
 // maxFilterText bounds the text of a filter, in bytes.
 const maxFilterText = 1100
 
+// CauseKinds are what starts executions, WaitKinds what they wait for.
 var (
-	causeKinds = []any{"api", "batch", "schedule", "event", "parent", "retry"}
-	waitKinds  = []any{"person", "child", "event", "retry", "timer", "slot"}
+	CauseKinds = []string{"api", "batch", "schedule", "event", "parent", "retry"}
+	WaitKinds  = []string{"person", "child", "event", "retry", "timer", "slot"}
 )
 
 // labelParameter is the filter for labels, which may be repeated.
@@ -51,8 +52,8 @@ var executionFilters = []*parameter{
 	statusParameter, phaseParameter, batchParameter, createdAfterParameter, createdBeforeParameter,
 	textFilter("version", "1.0.0", "Only executions of this version of the workflow.", func(f *service.ExecutionFilter) *[]string { return &f.Versions }),
 	textFilter("error_code", "communication", "Only executions that failed with this code.", func(f *service.ExecutionFilter) *[]string { return &f.ErrorCodes }),
-	kindFilter("cause", "Only executions that were started by this.", causeKinds, func(f *service.ExecutionFilter) *[]string { return &f.Causes }),
-	kindFilter("waiting_for", "Only executions that wait for this.", waitKinds, func(f *service.ExecutionFilter) *[]string { return &f.Waits }),
+	kindFilter("cause", "Only executions that were started by this.", CauseKinds, func(f *service.ExecutionFilter) *[]string { return &f.Causes }),
+	kindFilter("waiting_for", "Only executions that wait for this.", WaitKinds, func(f *service.ExecutionFilter) *[]string { return &f.Waits }),
 	labelParameter("Only executions with this label, name:value; their own or that of their batch. Repeat it for those that have all."),
 	{
 		name: "root_id", in: "query", example: exampleExecutionID, about: "Only executions that this one has started, directly or through others.",
@@ -212,13 +213,17 @@ func textFilter(name, example, about string, field func(*service.ExecutionFilter
 }
 
 // kindFilter is a filter by words of a closed list.
-func kindFilter(name, about string, words []any, field func(*service.ExecutionFilter) *[]string) *parameter {
+func kindFilter(name, about string, words []string, field func(*service.ExecutionFilter) *[]string) *parameter {
+	enum := make([]any, len(words))
+	for i, word := range words {
+		enum[i] = word
+	}
 	return &parameter{
 		name: name, in: "query", many: true, about: about + " Repeat it for several.", example: words[0],
-		schema: huma.Schema{Type: "string", Enum: words},
+		schema: huma.Schema{Type: "string", Enum: enum},
 		read: func(c *call, value string) (complaint string) {
-			if !slices.Contains(words, any(value)) {
-				return "must be one of " + listed(words) + "."
+			if !slices.Contains(words, value) {
+				return "must be one of " + listed(enum) + "."
 			}
 			if values := field(&c.args.filter); !slices.Contains(*values, value) {
 				*values = append(*values, value)

@@ -23,7 +23,7 @@ type (
 	}
 	identityList struct {
 		Data   []identityView `json:"data" nullable:"false" maxItems:"100" doc:"All of them."`
-		Cursor *string        `json:"cursor" nullable:"true"`
+		Cursor *string        `json:"cursor" nullable:"true" doc:"Always null: all are on this page."`
 	}
 )
 

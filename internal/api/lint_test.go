@@ -154,6 +154,11 @@ func TestListsHaveCursors(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, without) {
 		t.Errorf("without a cursor are %v, want %v", got, without)
 	}
+	for _, name := range []string{"PasskeyList", "IdentityList"} { // of routes that take no cursor
+		if about := o.at("components", "schemas", name, "properties", "cursor")["description"]; about != "Always null: all are on this page." {
+			t.Errorf("the cursor of %s is described as %q", name, about)
+		}
+	}
 }
 
 // lintExamples checks the examples that stand beside a schema.

@@ -35,7 +35,7 @@ type (
 	}
 	passkeyList struct {
 		Data   []passkeyView `json:"data" nullable:"false" maxItems:"20" doc:"All of them, the oldest first."`
-		Cursor *string       `json:"cursor" nullable:"true"`
+		Cursor *string       `json:"cursor" nullable:"true" doc:"Always null: all are on this page."`
 	}
 )
 

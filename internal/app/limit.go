@@ -143,6 +143,10 @@ func AuditActions() (names []string) {
 	return names
 }
 
+// CauseKinds are what starts executions, WaitKinds what they wait for: words of filters.
+func CauseKinds() []string { return api.CauseKinds }
+func WaitKinds() []string  { return api.WaitKinds }
+
 // Problems are the errors of the API, by status and code, for the page that lists them.
 func Problems() []api.ProblemType {
 	list := api.Problems()

@@ -109,6 +109,10 @@ type choices struct {
 	hints   map[string]string // values of another flag, and how to give them
 }
 
+func choicesVar(f *pflag.FlagSet, values *[]string, name, text string, allowed ...string) {
+	f.Var(&choices{values, allowed, nil}, name, text+": "+strings.Join(allowed, ", "))
+}
+
 // statesVar adds --status and --phase. Tables show a cancelled execution as such, so each flag says
 // of the other's values where they belong.
 func statesVar(f *pflag.FlagSet, statusValues, phaseValues *[]string, what string) {
@@ -193,10 +197,8 @@ var metavariables = map[string]string{
 	"input": "JSON|@FILE|-", "file": "NAME=PATH", "files": "NAME=PATTERN", "version": "VERSION", "workflow-version": "VERSION", "container-volume": "PATH[:ro]",
 	"batch": "BATCH", "root": "EXECUTION", "retry-of": "EXECUTION", "execution": "EXECUTION", "failure": "FAILURE", "label": "NAME:VALUE", "variable": "NAME=JSON", "delay": "DURATION",
 	"user": "USER", "group": "GROUP", "workflow": "WORKFLOW", "email": "EMAIL", "account": "ACCOUNT",
-}
 
-// metavariablesOf are those of flags that mean something else in one command.
-var metavariablesOf = map[string]string{
+	// Flags that mean something else in one command.
 	"answer --file": "PATH", "retry --from": "REFERENCE", "download --to": "FILE", "test --run": "REGEX", "test --junit": "FILE", "test --coverage-out": "FILE", "test --coverage": "PERCENT",
 	"test --replay": "EXECUTION|FILE", "test --definition": "FILE", "test --recorded-definition": "FILE",
 }
@@ -208,9 +210,9 @@ func nameValues(cmd *cobra.Command) {
 		if _, done := f.Value.(*named); done || kind == "bool" {
 			return
 		}
-		name := metavariablesOf[cmd.Name()+" --"+f.Name]
-		if name == "" {
-			name = metavariables[f.Name]
+		name := ""
+		for _, key := range namesOf(cmd, f) {
+			name = firstOf(name, metavariables[key])
 		}
 		many := strings.HasSuffix(kind, "Array") || strings.HasSuffix(kind, "Slice") || strings.HasSuffix(kind, "…")
 		switch {

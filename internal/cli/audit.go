@@ -36,11 +36,13 @@ func newAudit(con console) *cobra.Command {
 		},
 	})
 	cmd.Long = `Show the audit log of the account: who changed what, when and from where, newest first. It needs a key with the scope
-admin. A key of test sees what was changed in test.`
+admin. A key of test sees what was changed in test.
+
+--actor and --target take whole ids: -o json shows them, also of what tables show by its name.`
 	fl := cmd.Flags()
-	fl.StringVar(&f.Actor, "actor", "", "only changes by the user or API key with this id, by the user with this e-mail, or by the system")
+	fl.StringVar(&f.Actor, "actor", "", "only changes by the user or API key with this whole id, by the user with this e-mail, or by the system")
 	fl.StringVar(&f.Action, "action", "", "only this action, such as workflow.published")
-	fl.StringVar(&f.Target, "target", "", "only changes of what has this id; of a secret this name, of a user this e-mail, of a workflow this namespace/name")
+	fl.StringVar(&f.Target, "target", "", "only changes of what has this whole id; of a secret this name, of a user this e-mail, of a workflow this namespace/name")
 	timeVar(fl, &f.After, "after", "only what happened after this time: 2026-01-31T09:30:00Z, or 1h, 7d for so long ago")
 	timeVar(fl, &f.Before, "before", "only what happened before this time")
 	return cmd
@@ -50,7 +52,7 @@ func (c *connection) actor(a client.AuditActor) string {
 	if a.ID == "" {
 		return "unknown"
 	}
-	return a.Kind + " " + c.nameOrID(firstOf(a.Name, a.ID))
+	return a.Kind + " " + firstOf(a.Name, c.id(a.ID))
 }
 
 func (c *connection) target(t *client.AuditTarget) string {
@@ -58,9 +60,9 @@ func (c *connection) target(t *client.AuditTarget) string {
 	case t == nil:
 		return "unknown"
 	case t.Kind == "execution", t.Kind == "batch": // their names are those of their workflows
-		return t.Kind + " " + c.nameOrID(t.ID)
+		return t.Kind + " " + c.id(t.ID)
 	}
-	return t.Kind + " " + c.nameOrID(firstOf(t.Name, t.ID))
+	return t.Kind + " " + firstOf(t.Name, c.id(t.ID))
 }
 
 // changesText is "version 1.0.0 → 1.1.0, revision 2 → 1".

@@ -37,11 +37,11 @@ func (c *connection) batchesList() *cobra.Command {
 		prepare: func(ctx context.Context, api *client.Client, args []string) (fetch[client.Batch], error) {
 			known = newNames(api)
 			if len(args) == 1 {
-				w, err := findWorkflow(ctx, api, args[0])
+				id, err := workflowWithExecutions(ctx, api, args[0])
 				if err != nil {
 					return nil, err
 				}
-				f.Workflow, known.known[w.ID] = w.ID, w.FullName()
+				f.Workflow = id
 			}
 			err := resolveTimes(&f.CreatedAfter, &f.CreatedBefore)
 			return func(ctx context.Context, limit int, cursor string) (*client.Page[client.Batch], error) {
@@ -56,7 +56,7 @@ func (c *connection) batchesList() *cobra.Command {
 	fl := cmd.Flags()
 	onlyCancelled := map[string]string{"cancelled": "cancelled is a phase: --phase cancelled"}
 	fl.Var(&choices{&f.Statuses, batchStatuses, onlyCancelled}, "status", "only batches with one of these statuses: "+strings.Join(batchStatuses, ", "))
-	fl.Var(&choices{&f.Phases, batchPhases, nil}, "phase", "only batches in one of these phases: "+strings.Join(batchPhases, ", "))
+	choicesVar(fl, &f.Phases, "phase", "only batches in one of these phases", batchPhases...)
 	fl.StringArrayVar(&f.Labels, "label", nil, "only batches with this label, NAME:VALUE (repeatable: with all of them)")
 	timeVar(fl, &f.CreatedAfter, "created-after", createdAfterText)
 	timeVar(fl, &f.CreatedBefore, "created-before", createdBeforeText)
@@ -213,7 +213,11 @@ func (c *connection) batchesCancel() *cobra.Command {
 func (c *connection) batchesDelete() *cobra.Command {
 	var yes bool
 	cmd := c.verb("delete BATCH", "Delete a batch that has ended, with its items", exactArgs(1), c.onBatch(func(ctx context.Context, api *client.Client, b *client.Batch) error {
-		what := fmt.Sprintf("delete the batch %s (%s) and its %s with their inputs, outputs, timelines and files", b.BatchID, b.Status, counted(b.Total, "item"))
+		whose := "their inputs, outputs, timelines"
+		if b.Total == 1 {
+			whose = "its input, output, timeline"
+		}
+		what := fmt.Sprintf("delete the batch %s (%s) and its %s with %s and files", b.BatchID, b.Status, counted(b.Total, "item"), whose)
 		if err := c.confirm(ctx, yes, what); err != nil {
 			return err
 		}

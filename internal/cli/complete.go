@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ func completeValues(cmd *cobra.Command) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		if complete := completers[names[min(len(args), len(names)-1)]]; complete != nil && (len(args) < len(names) || strings.HasSuffix(strings.TrimSuffix(cmd.Use, "]"), "…")) {
-			return completeWith(complete)(cmd, args, typed)
+			return completeWith(complete, false)(cmd, args, typed)
 		}
 		if words := localWords[names[min(len(args), len(names)-1)]]; words != nil && len(args) < len(names) {
 			return words(), cobra.ShellCompDirectiveNoFileComp
@@ -50,8 +49,9 @@ var completers = map[string]completer{
 // localWords complete arguments without a server.
 var localWords = map[string]func() []string{"ROLE": func() []string { return roleNames }, "CONTEXT": contextNames}
 
-// completeWith asks the server of the command within a short time; what fails completes nothing.
-func completeWith(do completer) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeWith asks the server of the command within a short time; what fails completes nothing. list: the
+// value may have several of the words, with commas.
+func completeWith(do completer, list bool) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		c := connection{}
 		for name, value := range map[string]*string{"url": &c.url, "context": &c.context, "environment": &c.environment} {
@@ -69,13 +69,7 @@ func completeWith(do completer) func(*cobra.Command, []string, string) ([]string
 		if err != nil {
 			cobra.CompDebugln(err.Error(), false)
 		}
-		var fitting []string
-		for _, word := range words {
-			if strings.HasPrefix(word, typed) {
-				fitting = append(fitting, word)
-			}
-		}
-		return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return fitting(words, typed, list), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
@@ -113,28 +107,19 @@ func completeExecutions(ctx context.Context, api *client.Client, _ []string) ([]
 	return words, nil
 }
 
-// completeBatches offers the batches of the workflows that were applied last.
 func completeBatches(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
-	var words []string
-	enough := errors.New("enough")
-	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
-		const perWorkflow, most = 10, 50
-		page, err := api.ListBatches(ctx, client.BatchFilter{Workflow: w.ID}, perWorkflow, "")
-		if err != nil {
-			return err
-		}
-		for i := range page.Data {
-			words = append(words, page.Data[i].BatchID+"\t"+w.FullName()+", "+batchState(&page.Data[i]))
-		}
-		if len(words) >= most {
-			return enough
-		}
-		return nil
-	})
-	if errors.Is(err, enough) {
-		err = nil
+	page, err := api.ListBatches(ctx, client.BatchFilter{}, maxPage, "")
+	if err != nil {
+		return nil, err
 	}
-	return words, err
+	known := newNames(api)
+	known.learn(ctx, workflowsOfBatches(page.Data))
+	words := make([]string, len(page.Data))
+	for i := range page.Data {
+		b := &page.Data[i]
+		words[i] = b.BatchID + "\t" + printable(known.of(b.WorkflowID)) + ", " + batchState(b)
+	}
+	return words, nil
 }
 
 func completeOperations(ctx context.Context, api *client.Client, _ []string) ([]string, error) {
@@ -157,7 +142,11 @@ func completeVersions(ctx context.Context, api *client.Client, args []string) ([
 	if err != nil {
 		return nil, err
 	}
-	page, err := api.ListVersions(ctx, w.ID, maxPage, "")
+	return versionsOf(ctx, api, w.ID)
+}
+
+func versionsOf(ctx context.Context, api *client.Client, workflow string) ([]string, error) {
+	page, err := api.ListVersions(ctx, workflow, maxPage, "")
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +155,20 @@ func completeVersions(ctx context.Context, api *client.Client, args []string) ([
 		words = append(words, v.Version+"\t"+versionState(&v))
 	}
 	return words, nil
+}
+
+// completeRetries offers what a retry of an execution can run; of several, the words that stand for no single version.
+func completeRetries(ctx context.Context, api *client.Client, args []string) ([]string, error) {
+	words := []string{"published", "same"}
+	if len(args) != 1 {
+		return words, nil
+	}
+	e, err := findExecution(ctx, api, args[0])
+	if err != nil {
+		return words, err
+	}
+	versions, err := versionsOf(ctx, api, e.WorkflowID)
+	return append(words, versions...), err
 }
 
 // completeNamespaces offers the namespaces that workflows are in.

@@ -3,7 +3,6 @@ package cli
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -17,8 +16,8 @@ func TestFlagsOfferValues(t *testing.T) {
 	seen := map[string]bool{}
 	everyCommand(t, func(t *testing.T, cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			names := []string{strings.TrimPrefix(cmd.CommandPath(), "chargehand ") + " --" + f.Name, cmd.Name() + " --" + f.Name, f.Name}
-			few := slices.ContainsFunc(names, func(name string) bool { return flagWords[name] != nil })
+			names := namesOf(cmd, f)
+			few := slices.ContainsFunc(names, func(name string) bool { return flagWords[name] != nil || flagCompleters[name] != nil })
 			for _, name := range names {
 				seen[name] = true
 			}
@@ -28,7 +27,7 @@ func TestFlagsOfferValues(t *testing.T) {
 			}
 		})
 	})
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(flagWords)), slices.Collect(maps.Keys(flagCompleters))) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(flagWords)), slices.Collect(maps.Keys(flagCompleters)), slices.Collect(maps.Keys(metavariables))) {
 		if !seen[name] {
 			t.Errorf("no command has a flag %s", name)
 		}

@@ -11,21 +11,11 @@ import (
 	"github.com/chargehand/chargehand/internal/installation"
 )
 
-// The words that filters of executions take.
-var (
-	causeKinds = []string{"api", "batch", "schedule", "event", "parent", "retry"}
-	waitKinds  = []string{"person", "child", "event", "retry", "timer", "slot"}
-)
-
 // flagWords are the values of flags that take few and are no choice: a server or a later check says what is wrong.
 var flagWords = map[string]func() []string{
-	"cause":               words(causeKinds...),
-	"waiting-for":         words(waitKinds...),
+	"cause":               app.CauseKinds,
+	"waiting-for":         app.WaitKinds,
 	"audit --action":      app.AuditActions,
-	"users list --status": words("invited", "active", "disabled"),
-	"retry --version":     words("published", "same"),
-	"level":               words("trace", "debug", "info", "warning", "error", "critical"),
-	"stream":              words("stdout", "stderr", "log"),
 	"engine":              words(installation.EngineEmbedded, installation.EngineTemporal),
 	"log-level":           words("debug", "info", "warn", "error"),
 	"log-format":          words("text", "json"),
@@ -33,7 +23,6 @@ var flagWords = map[string]func() []string{
 	"encrypt":             words(installation.EncryptSecrets, installation.EncryptAll, installation.EncryptOnly),
 	"schedule-on-default": words("data", "envelope"),
 	"lifecycle-events":    words("none", "workflow", "task"),
-	"real":                words(app.RealKinds...),
 }
 
 func words(list ...string) func() []string { return func() []string { return list } }
@@ -47,7 +36,8 @@ func alternatives(list []string) string {
 // flagCompleters are the flags whose values a server has, and whose names for these values do not say which.
 var flagCompleters = map[string]completer{
 	"namespace": completeNamespaces, "namespaces": completeNamespaces, "assignee": completeUsers, "actor": completeUsers, "on-behalf-of": completeUsers,
-	"error-code": completeErrorCodes,
+	"error-code": completeErrorCodes, "keys create --workflows": completeWorkflows, "secrets set --workflows": completeWorkflows,
+	"executions retry --version": completeRetries,
 }
 
 // completeFlags wires the completion of the values of flags: by the words that they take, by the name that the help has
@@ -82,45 +72,58 @@ func flagCompletion(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 	case *choices:
 		return completeWords(c.allowed, true)
 	}
-	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-	for _, name := range []string{path + " --" + f.Name, cmd.Name() + " --" + f.Name, f.Name} {
-		if list := flagWords[name]; list != nil {
-			return completeWords(list(), value.Type() == "stringSlice")
+	list := value.Type() == "stringSlice"
+	for _, name := range namesOf(cmd, f) {
+		if allowed := flagWords[name]; allowed != nil {
+			return completeWords(allowed(), list)
+		}
+		if complete := flagCompleters[name]; complete != nil {
+			return completeWith(complete, list)
 		}
 	}
-	switch {
+	switch complete := completers[f.Value.Type()]; {
 	case f.Name == "context":
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return contextNames(), cobra.ShellCompDirectiveNoFileComp
 		}
 	case f.Name == "workflow-version": // of the workflow that another flag names
 		return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return completeWith(completeVersions)(cmd, []string{cmd.Flags().Lookup("workflow").Value.String()}, typed)
+			return completeWith(complete, list)(cmd, []string{cmd.Flags().Lookup("workflow").Value.String()}, typed)
 		}
-	case f.Value.Type() == "VERSION":
-		return completeWith(completeVersions)
-	case completers[f.Value.Type()] != nil:
-		return completeWith(completers[f.Value.Type()])
-	case flagCompleters[f.Name] != nil:
-		return completeWith(flagCompleters[f.Name])
+	case complete != nil:
+		return completeWith(complete, list)
 	}
 	return nil
 }
 
-// completeWords offers the words that a flag takes; of a list, those that it does not have yet, after the last comma.
+// namesOf are the names by which tables have a flag, the one that counts first: of one command, of all commands with
+// its last word, of all.
+func namesOf(cmd *cobra.Command, f *pflag.Flag) []string {
+	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	return []string{path + " --" + f.Name, cmd.Name() + " --" + f.Name, f.Name}
+}
+
+// completeWords offers the words that a flag takes, one or a list of them.
 func completeWords(allowed []string, list bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		before := ""
-		if comma := strings.LastIndex(typed, ","); list && comma >= 0 {
-			before = typed[:comma+1]
-		}
-		given := strings.Split(before, ",")
-		var fitting []string
-		for _, word := range allowed {
-			if word = before + word; strings.HasPrefix(word, typed) && !slices.Contains(given, strings.TrimPrefix(word, before)) {
-				fitting = append(fitting, word)
-			}
-		}
-		return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return fitting(allowed, typed, list), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
+}
+
+// fitting are the words that begin with what is typed; of a list, with what is typed after its last comma, without
+// those before it.
+func fitting(words []string, typed string, list bool) []string {
+	before := ""
+	if comma := strings.LastIndex(typed, ","); list && comma >= 0 {
+		before = typed[:comma+1]
+	}
+	given := strings.Split(before, ",")
+	var fit []string
+	for _, word := range words {
+		value, _, _ := strings.Cut(word, "\t")
+		if strings.HasPrefix(before+value, typed) && !slices.Contains(given, value) {
+			fit = append(fit, before+word)
+		}
+	}
+	return fit
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/chargehand/chargehand/client"
+	"github.com/chargehand/chargehand/internal/app"
 )
 
 // What the flags for the time of creation do.
@@ -27,8 +28,8 @@ func filterFlags(fl *pflag.FlagSet, f *client.ExecutionFilter, version string) {
 	timeVar(fl, &f.CreatedBefore, "created-before", createdBeforeText)
 	fl.StringArrayVar(&f.Labels, "label", nil, "only executions with this label, NAME:VALUE (repeatable: with all of them)")
 	fl.StringArrayVar(&f.ErrorCodes, "error-code", nil, "only executions that failed with this code (repeatable)")
-	fl.StringArrayVar(&f.Causes, "cause", nil, "only executions that were started by "+alternatives(causeKinds)+" (repeatable)")
-	fl.StringArrayVar(&f.WaitingFor, "waiting-for", nil, "only executions that wait for "+alternatives(waitKinds)+" (repeatable)")
+	fl.StringArrayVar(&f.Causes, "cause", nil, "only executions that were started by "+alternatives(app.CauseKinds())+" (repeatable)")
+	fl.StringArrayVar(&f.WaitingFor, "waiting-for", nil, "only executions that wait for "+alternatives(app.WaitKinds())+" (repeatable)")
 	fl.StringArrayVar(&f.Versions, version, nil, "only executions of this version (repeatable)")
 	fl.StringVar(&f.Root, "root", "", "only executions that this one has started, directly or through others")
 	fl.StringVar(&f.RetryOf, "retry-of", "", "only executions that repeat this one")
@@ -142,11 +143,11 @@ func newOverview(con console) *cobra.Command {
 	var f client.OverviewFilter
 	cmd := c.verb("overview [WORKFLOW]", "Show what was done by the hour or day, and what is being done", atMostArgs(1), func(ctx context.Context, api *client.Client, args []string) error {
 		if len(args) == 1 {
-			w, err := findWorkflow(ctx, api, args[0])
+			id, err := workflowWithExecutions(ctx, api, args[0])
 			if err != nil {
 				return err
 			}
-			f.Workflow = w.ID
+			f.Workflow = id
 		}
 		for flag, value := range map[string]*string{"--from": &f.From, "--to": &f.To} {
 			if err := resolveTime(flag, value); err != nil {

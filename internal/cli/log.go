@@ -55,8 +55,8 @@ func (c *connection) executionsLog() *cobra.Command {
 	}))
 	fl := cmd.Flags()
 	fl.BoolVarP(&follow, "follow", "f", false, "continue with what is written, until the execution ends")
-	fl.StringVar(&f.Level, "level", "", "only this level and more urgent ones: trace, debug, info, warning, error, critical")
-	fl.StringSliceVar(&f.Streams, "stream", nil, "only these streams: stdout, stderr, log")
+	choiceVar(fl, &f.Level, "level", "", "only this level and more urgent ones", "trace", "debug", "info", "warning", "error", "critical")
+	choicesVar(fl, &f.Streams, "stream", "only these streams", "stdout", "stderr", "log")
 	fl.StringVar(&task, "task", "", "only this task: its name or reference, or its number in the timeline")
 	fl.StringVar(&f.Text, "grep", "", "only lines with this text, in upper or lower case")
 	return cmd

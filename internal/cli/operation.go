@@ -46,7 +46,12 @@ func starterText(by *client.StartedBy) string {
 }
 
 // starter is starterText in a table.
-func (c *connection) starter(by *client.StartedBy) string { return c.nameOrID(starterText(by)) }
+func (c *connection) starter(by *client.StartedBy) string {
+	if by == nil {
+		return ""
+	}
+	return firstOf(by.Name, c.id(by.ID))
+}
 
 // onOperation is an action on OPERATION.
 func (c *connection) onOperation(do func(ctx context.Context, api *client.Client, o *client.Operation) error) action {

@@ -252,14 +252,6 @@ func (c *connection) id(id string) string {
 	return id[len(id)-shortIDLength:]
 }
 
-// nameOrID is a name, or of what has none the part of its id that tables show.
-func (c *connection) nameOrID(text string) string {
-	if len(text) == fullIDLength && partOfID.MatchString(text) {
-		return c.id(text)
-	}
-	return text
-}
-
 // when is a time as tables show it: how long ago, or with -o wide exactly.
 func (c *connection) when(t *time.Time) string {
 	switch {

@@ -59,17 +59,34 @@ func findExecution(ctx context.Context, api *client.Client, text string) (*clien
 	if !isPartOfID(text) {
 		return nil, usage("%q is not the id of an execution: give the id, or its last %d digits as tables show them", text, shortIDLength)
 	}
+	id, err := findID(ctx, "execution", text, func(e *client.Execution) string { return e.ID },
+		func(ctx context.Context, after, before, cursor string) (*client.Page[client.Execution], error) {
+			return api.ListExecutions(ctx, client.ExecutionFilter{CreatedAfter: after, CreatedBefore: before, Summary: true}, maxPage, cursor)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return api.GetExecutionByID(ctx, id, 0)
+}
+
+// findID looks for the only id that text is a part of in the rows that were created when text says, or, where it is
+// short and none of these has it, in the newest rows.
+func findID[T any](
+	ctx context.Context, what, text string, id func(*T) string,
+	list func(ctx context.Context, after, before, cursor string) (*client.Page[T], error),
+) (string, error) {
 	text = strings.ToLower(text)
 	found := map[string]string{}
-	search := func(filter client.ExecutionFilter, rows int) error {
-		for cursor := ""; rows > 0; rows -= maxPage {
-			page, err := api.ListExecutions(ctx, filter, maxPage, cursor)
+	search := func(after, before string) error {
+		cursor := ""
+		for rows := 0; rows < searchedRows; rows += maxPage {
+			page, err := list(ctx, after, before, cursor)
 			if err != nil {
 				return err
 			}
 			for i := range page.Data {
-				if id := page.Data[i].ID; matchesID(id, text) {
-					found[id] = page.Data[i].WorkflowID
+				if id := id(&page.Data[i]); matchesID(id, text) {
+					found[id] = text
 				}
 			}
 			if cursor = page.Cursor; cursor == "" {
@@ -80,21 +97,16 @@ func findExecution(ctx context.Context, api *client.Client, text string) (*clien
 	}
 	if from, to, ok := prefixTimes(text); ok {
 		const millis = "2006-01-02T15:04:05.000Z"
-		filter := client.ExecutionFilter{CreatedAfter: from.UTC().Format(millis), CreatedBefore: to.UTC().Format(millis)}
-		if err := search(filter, searchedRows); err != nil {
-			return nil, err
+		if err := search(from.UTC().Format(millis), to.UTC().Format(millis)); err != nil {
+			return "", err
 		}
 	}
 	if len(text) <= shortIDLength && len(found) == 0 {
-		if err := search(client.ExecutionFilter{}, searchedRows); err != nil {
-			return nil, err
+		if err := search("", ""); err != nil {
+			return "", err
 		}
 	}
-	id, err := onlyOne("execution", text, found)
-	if err != nil {
-		return nil, err
-	}
-	return api.GetExecutionByID(ctx, id, 0)
+	return onlyOne(what, text, found)
 }
 
 // onlyOne returns the one id that was found.
@@ -153,47 +165,14 @@ func findBatch(ctx context.Context, api *client.Client, text string) (*client.Ba
 	if !isPartOfID(text) {
 		return nil, usage("%q is not the id of a batch: give the id, or its last %d digits as tables show them", text, shortIDLength)
 	}
-	text = strings.ToLower(text)
-	found := map[string]string{}
-	err := eachWorkflow(ctx, api, func(w *client.Workflow) error {
-		page, err := api.ListBatches(ctx, client.BatchFilter{Workflow: w.ID}, maxPage, "")
-		if err != nil {
-			return err
-		}
-		for i := range page.Data {
-			if id := page.Data[i].BatchID; matchesID(id, text) {
-				found[id] = w.ID
-			}
-		}
-		return nil
-	})
+	id, err := findID(ctx, "batch", text, func(b *client.Batch) string { return b.BatchID },
+		func(ctx context.Context, after, before, cursor string) (*client.Page[client.Batch], error) {
+			return api.ListBatches(ctx, client.BatchFilter{CreatedAfter: after, CreatedBefore: before}, maxPage, cursor)
+		})
 	if err != nil {
 		return nil, err
 	}
-	id, err := onlyOne("batch", text, found)
-	if err != nil {
-		return nil, err
-	}
-	return api.GetBatch(ctx, found[id], id, "none", 0)
-}
-
-// eachWorkflow calls visit for every workflow, newest first, until it fails.
-func eachWorkflow(ctx context.Context, api *client.Client, visit func(*client.Workflow) error) error {
-	for cursor, rows := "", 0; rows < searchedRows; rows += maxPage {
-		page, err := api.ListWorkflows(ctx, client.WorkflowFilter{}, maxPage, cursor)
-		if err != nil {
-			return err
-		}
-		for i := range page.Data {
-			if err := visit(&page.Data[i]); err != nil {
-				return err
-			}
-		}
-		if cursor = page.Cursor; cursor == "" {
-			break
-		}
-	}
-	return nil
+	return api.FindBatch(ctx, id)
 }
 
 // findWorkflow returns the workflow that text names: namespace/name, its id or a part of it.
@@ -220,14 +199,21 @@ func workflowWithExecutions(ctx context.Context, api *client.Client, text string
 	if err == nil {
 		return w.ID, nil
 	}
-	var refused *client.Error
-	if len(text) != fullIDLength || strings.Contains(text, "/") || !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+	if len(text) != fullIDLength || strings.Contains(text, "/") || !isNotFound(err) {
 		return "", err
 	}
 	if _, failed := api.ListExecutions(ctx, client.ExecutionFilter{Workflow: text, Summary: true}, 1, ""); failed != nil {
-		return "", err
+		if isNotFound(failed) {
+			return "", err
+		}
+		return "", failed // which says nothing of the workflow
 	}
 	return text, nil
+}
+
+func isNotFound(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
 // names tells ids of workflows as namespace/name, asking once for each.

@@ -58,8 +58,10 @@ var tableCommands = map[string][]string{
 	"chargehand audit": nil, "chargehand limits": nil, "chargehand context list": nil,
 }
 
-// answerRows is a server that has these rows.
-func answerRows(t *testing.T) string {
+// answerRows makes commands talk to a server that has these rows, whatever contexts and settings there are on the
+// machine.
+func answerRows(t *testing.T) {
+	t.Helper()
 	now := time.Now()
 	values := strings.NewReplacer(
 		"ID", `"`+anID+`"`, "OTHER", `"`+anotherID+`"`, "REASON", fmt.Sprintf("%q", aReason),
@@ -80,20 +82,19 @@ func answerRows(t *testing.T) string {
 		fmt.Fprint(w, text)
 	}))
 	t.Cleanup(server.Close)
-	return server.URL
+	folder := t.TempDir()
+	for name, value := range map[string]string{
+		"CHARGEHAND_URL": server.URL, "CHARGEHAND_API_KEY": "a-key", "CHARGEHAND_CONTEXT": "", "CHARGEHAND_ENVIRONMENT": "", "CHARGEHAND_CONFIG": "",
+		"NO_COLOR": "1", "HOME": folder, "XDG_CONFIG_HOME": folder,
+	} {
+		t.Setenv(name, value)
+	}
 }
 
-// TestTablesFitTheTerminal: every list fits 80 columns with rows as they come in practice, and no column is cut to
-// nothing on the way.
+// TestTablesFitTheTerminal: every list fits 80 columns with rows as they come in practice, and shows the ends of ids,
+// because ids of one day begin alike.
 func TestTablesFitTheTerminal(t *testing.T) {
-	url := answerRows(t)
-	t.Setenv("CHARGEHAND_URL", url)
-	t.Setenv("CHARGEHAND_API_KEY", "a-key")
-	t.Setenv("CHARGEHAND_CONFIG", "")
-	t.Setenv("NO_COLOR", "1")
-	folder := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", folder)
-	t.Setenv("HOME", folder)
+	answerRows(t)
 	if code := Run([]string{"context", "set", "the-second-region-of-the-company", "--url", "https://chargehand.second-region.example.com:8443"}, nil, os.Stderr, os.Stderr); code != 0 {
 		t.Fatal("no context")
 	}
@@ -123,8 +124,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 
 // TestReasonsAreWhole: a terminal shows why a task failed, and what a limit means, in whole sentences.
 func TestReasonsAreWhole(t *testing.T) {
-	t.Setenv("CHARGEHAND_URL", answerRows(t))
-	t.Setenv("CHARGEHAND_API_KEY", "a-key")
+	answerRows(t)
 	for _, width := range []uint16{60, 80, 120} {
 		timeline := onTerminal(t, width, "executions", "timeline", anID)
 		if without := strings.ReplaceAll(strings.Join(timeline, ""), " ", ""); strings.Count(without, strings.ReplaceAll(aReason, " ", "")) != 1 || !slices.Contains(timeline, belowIndent+sameAsAbove) {

@@ -45,7 +45,7 @@ func (c *connection) tasksList() *cobra.Command {
 FOR says who may answer: the person who has claimed the task, or the people and groups that it is assigned to; - stands
 for all.`
 	fl := cmd.Flags()
-	fl.Var(&choices{&f.Statuses, taskStatuses, nil}, "status", "only tasks with one of these statuses: "+strings.Join(taskStatuses, ", "))
+	choicesVar(fl, &f.Statuses, "status", "only tasks with one of these statuses", taskStatuses...)
 	fl.StringVar(&f.Assignee, "assignee", "", "only open and claimed tasks of this person: me, an e-mail address or the id of a user")
 	fl.StringVar(&f.Group, "group", "", "only open and claimed tasks of this group")
 	fl.BoolVar(&f.Unassigned, "unassigned", false, "only open and claimed tasks without an assignee")
@@ -63,11 +63,11 @@ for all.`
 // created, unless the command line says otherwise.
 func resolveTaskFilter(ctx context.Context, api *client.Client, f *client.HumanTaskFilter) error {
 	if f.Workflow != "" {
-		w, err := findWorkflow(ctx, api, f.Workflow)
+		id, err := workflowWithExecutions(ctx, api, f.Workflow)
 		if err != nil {
 			return err
 		}
-		f.Workflow = w.ID
+		f.Workflow = id
 	}
 	if f.Batch != "" && len(f.Batch) != fullIDLength {
 		b, err := findBatch(ctx, api, f.Batch)
@@ -93,11 +93,13 @@ func resolveTaskFilter(ctx context.Context, api *client.Client, f *client.HumanT
 // taskHolders says who may answer a task; empty: all may.
 func (c *connection) taskHolders(t *client.HumanTask) string {
 	if t.ClaimedBy != nil {
-		return c.nameOrID(firstOf(t.ClaimedBy.Name, t.ClaimedBy.ID))
+		return firstOf(t.ClaimedBy.Name, c.id(t.ClaimedBy.ID))
 	}
 	holders := append(slices.Clone(t.Assignees.Users), t.Assignees.Groups...)
-	for i := range holders {
-		holders[i] = c.nameOrID(holders[i])
+	for i, holder := range holders { // names, e-mails or ids: a definition says which
+		if len(holder) == fullIDLength && partOfID.MatchString(holder) {
+			holders[i] = c.id(holder)
+		}
 	}
 	return strings.Join(holders, ", ")
 }

@@ -54,8 +54,8 @@ Colours are used on a terminal only.
   -o yaml    the same as json, as YAML
 
 On a terminal that is too narrow for a table, texts are cut (…), the reason why a task failed
-and the meaning of a limit go below their rows, and some columns are left out. What is not
-written to a terminal is whole.
+and the meaning of a limit go below their rows, and some columns are left out. Written to a
+file or a pipe, a table is not cut; whole ids, exact times and all columns are in -o wide.
 
 run and batch print JSON unless -o says otherwise. Lists take --limit, --cursor, --all
 (every row) and --watch.
@@ -65,6 +65,6 @@ ids.
 
 Tables show the last 8 digits of an id. Commands take these 8 digits, a prefix that only
 one id has, or the whole id, which -o wide and -o json show. Short ids are looked for in
-the newest 10,000 executions and the newest 100 batches of each workflow.
+the newest 10,000 executions or batches.
 `},
 }

@@ -49,7 +49,7 @@ func (c *connection) usersList() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&f.Text, "search", "", "only users whose e-mail or name begins with this text, by e-mail and then by name")
-	cmd.Flags().StringVar(&f.Status, "status", "", "only users with this status: invited, active or disabled")
+	choiceVar(cmd.Flags(), &f.Status, "status", "", "only users with this status", "invited", "active", "disabled")
 	return cmd
 }
 

@@ -283,7 +283,8 @@ func (c *connection) workflowsDelete() *cobra.Command {
 	cmd.Long = `Delete a workflow: it can no longer be started, and its schedule ends.
 
 Executions that run continue, and all of them stay readable by their ids until they are too old. Lists and filters
-find them by the whole id of the workflow, which the question names, and no longer by its name. A definition that is applied again under the name makes a new workflow, with a new id.`
+find them by the whole id of the workflow, which the question names, and no longer by its name. A definition that is
+applied again under the name makes a new workflow, with a new id.`
 	yesFlag(cmd, &yes)
 	return cmd
 }
@@ -296,17 +297,13 @@ func (c *connection) whatEnds(ctx context.Context, api *client.Client, w *client
 			text += ", its schedule " + printable(schedule) + " ends"
 		}
 	}
-	running, more := 0, false
-	for _, status := range []string{"processing", "initial"} {
-		if page, err := api.ListExecutions(ctx, client.ExecutionFilter{Workflow: w.ID, Statuses: []string{status}}, maxPage, ""); err == nil {
-			running, more = running+len(page.Data), more || page.Cursor != ""
-		}
-	}
-	switch {
-	case running == 1 && !more:
+	running := client.ExecutionFilter{Workflow: w.ID, Statuses: []string{"initial", "processing", "human_in_the_loop"}}
+	switch n, err := api.CountExecutions(ctx, running); {
+	case err != nil || n.Count == 0:
+	case n.Count == 1 && !n.AtLeast:
 		text += ", 1 execution that runs continues"
-	case running > 0:
-		text += ", " + executionsText(int64(running), more) + " that run continue"
+	default:
+		text += ", " + executionsText(n.Count, n.AtLeast) + " that run continue"
 	}
 	return text + ", and its executions are found by its id alone, " + w.ID
 }

@@ -35,9 +35,10 @@ const (
 
 // SchemaProblem is one thing that a value has wrong.
 type SchemaProblem struct {
-	Pointer string // JSON pointer into the value; "" is the whole value
-	Keyword string // of JSON Schema, such as "required"
-	Detail  string // a sentence without its point
+	Pointer   string // JSON pointer into the value; "" is the whole value
+	Keyword   string // of JSON Schema, such as "required"
+	Detail    string // a sentence without its point
+	Predicate string // Detail without its subject, for who shows it beside what Pointer names
 }
 
 // Schema is a compiled JSON Schema of draft 2020-12 (or the draft that its $schema names).
@@ -62,6 +63,11 @@ func (s *Schema) Validate(v value.Value) []SchemaProblem {
 	return problems
 }
 
+// wholly is what is wrong with a value that could not be checked to the end.
+func wholly(detail string) []SchemaProblem {
+	return []SchemaProblem{{Keyword: "$schema", Detail: detail, Predicate: detail}}
+}
+
 // Check is Validate, and tells how many subschemas it evaluated.
 func (s *Schema) Check(v value.Value) (problems []SchemaProblem, steps int) {
 	s.mu.Lock()
@@ -72,12 +78,11 @@ func (s *Schema) Check(v value.Value) (problems []SchemaProblem, steps int) {
 		switch cause := recover(); cause {
 		case nil:
 		case errSteps:
-			problems = []SchemaProblem{{Keyword: "$schema", Detail: fmt.Sprintf(
-				"checking the value takes more than %d steps", s.budget.limit)}}
+			problems = wholly(fmt.Sprintf("checking the value takes more than %d steps", s.budget.limit))
 		case errErrors:
-			problems = []SchemaProblem{{Keyword: "$schema", Detail: fmt.Sprintf(
+			problems = wholly(fmt.Sprintf(
 				"the value does not match the schema in so many ways, or at so many places, that its check takes more than %d MiB of memory",
-				maxErrorBytes>>20)}}
+				maxErrorBytes>>20))
 		default:
 			panic(cause)
 		}

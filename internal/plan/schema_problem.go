@@ -80,11 +80,14 @@ func (s *Schema) problemsOf(e *jsonschema.ValidationError, at string) []SchemaPr
 	case *kind.Dependency:
 		names, word = k.Missing, " is missing, because "+quotedName(k.Prop)+" is there"
 	default:
-		detail := s.detail(e)
+		predicate := s.detail(e)
+		detail := predicate
 		if what := s.titled(e); what != "" {
-			detail = what + " " + detail
+			detail = what + " " + predicate
 		}
-		return []SchemaProblem{{Pointer: at, Keyword: keywordOf(e.ErrorKind, keyword), Detail: shown(detail, maxDetail)}}
+		return []SchemaProblem{{
+			Pointer: at, Keyword: keywordOf(e.ErrorKind, keyword), Detail: shown(detail, maxDetail), Predicate: shown(predicate, maxDetail),
+		}}
 	}
 	slices.Sort(names)
 	problems := make([]SchemaProblem, 0, min(len(names), maxSchemaProblems))
@@ -93,7 +96,7 @@ func (s *Schema) problemsOf(e *jsonschema.ValidationError, at string) []SchemaPr
 		if title := s.title(e.SchemaURL + "/properties" + pointerTo(name)); title != "" {
 			what += " (" + shown(title, maxShown) + ")"
 		}
-		problems = append(problems, SchemaProblem{Pointer: at + pointerTo(name), Keyword: keyword, Detail: what + word})
+		problems = append(problems, SchemaProblem{Pointer: at + pointerTo(name), Keyword: keyword, Detail: what + word, Predicate: word[1:]})
 	}
 	return problems
 }

@@ -82,6 +82,9 @@ func TestValidateInput(t *testing.T) {
 				t.Fatalf("problems %v, want %v", got, test.want)
 			}
 			for i, p := range got {
+				if p.Predicate == "" || !strings.HasSuffix(p.Detail, p.Predicate) || strings.HasPrefix(p.Predicate, theProperty) {
+					t.Errorf("%q is not the predicate of %q", p.Predicate, p.Detail)
+				}
 				if line := p.Pointer + " " + p.Keyword + " " + p.Detail; !strings.HasPrefix(line, test.want[i]) {
 					t.Errorf("problem %q, want %q", line, test.want[i])
 				}

@@ -188,8 +188,8 @@ func (f *fields) answer() (a givenAnswer) {
 // maxFieldText bounds short texts of a body, in bytes.
 const maxFieldText = 500
 
-func answerInvalid(wrong []chargehand.FieldError) error {
-	return chargehand.NewError(chargehand.CodeAnswerInvalid, wrong[0].Detail, wrong[:min(len(wrong), maxFields)]...)
+func answerInvalid(detail string, wrong []chargehand.FieldError) error {
+	return chargehand.NewError(chargehand.CodeAnswerInvalid, detail, wrong[:min(len(wrong), maxFields)]...)
 }
 
 // checkAnswer holds an answer to the request. It returns the numbers of the files that it names. Codes: answer_invalid.
@@ -207,38 +207,44 @@ func (s *Service) checkAnswer(ctx context.Context, p *Principal, request *human.
 		}
 		wrong = append(wrong, chargehand.FieldError{Pointer: "/outcome", Code: "unknown_outcome", Detail: detail})
 	}
-	wrong = append(wrong, checkForm(request, &given)...)
-	if len(wrong) == 0 {
+	ofForm, detail := checkForm(request, &given)
+	if wrong = append(wrong, ofForm...); len(wrong) == 0 {
 		wrong, err = s.answerFiles(ctx, p, request, &given, &a, &files)
 	}
 	if err != nil || len(wrong) == 0 {
 		return a, files, err
 	}
-	return a, nil, answerInvalid(wrong)
+	if detail == "" || len(wrong) > len(ofForm) { // something else comes before the form
+		detail = wrong[0].Detail
+	}
+	return a, nil, answerInvalid(detail, wrong)
 }
 
-// checkForm validates the data of an answer by the form.
-func checkForm(request *human.Request, given *givenAnswer) []chargehand.FieldError {
+// checkForm validates the data of an answer by the form. What is wrong is to be shown at the fields, and does not name
+// them; detail is the first of it, with its field.
+func checkForm(request *human.Request, given *givenAnswer) (wrong []chargehand.FieldError, detail string) {
 	if request.Form == nil {
 		if given.hasData {
-			return []chargehand.FieldError{{Pointer: "/data", Code: "no_form", Detail: "The task asks for no data."}}
+			wrong = []chargehand.FieldError{{Pointer: "/data", Code: "no_form", Detail: "The task asks for no data."}}
 		}
-		return nil
+		return wrong, ""
 	}
 	schema, err := plan.CompileForm(request.Form)
 	if err != nil { // the machine has compiled it before
-		return []chargehand.FieldError{{Pointer: "/data", Code: "no_form", Detail: "The form of the task cannot be read: " + err.Error()}}
+		return []chargehand.FieldError{{Pointer: "/data", Code: "no_form", Detail: "The form of the task cannot be read: " + err.Error()}}, ""
 	}
 	data := given.data
 	if data == nil {
 		data = map[string]any{}
 	}
-	var wrong []chargehand.FieldError
-	for _, problem := range schema.Validate(data) {
-		wrong = append(wrong, chargehand.FieldError{Pointer: "/data" + problem.Pointer, Code: problem.Keyword, Detail: problem.Detail + "."})
+	for i, problem := range schema.Validate(data) {
+		if i == 0 {
+			detail = problem.Detail + "."
+		}
+		wrong = append(wrong, chargehand.FieldError{Pointer: "/data" + problem.Pointer, Code: problem.Keyword, Detail: problem.Predicate + "."})
 	}
 	given.data = data
-	return wrong
+	return wrong, detail
 }
 
 // answerFiles finds the files that an answer names: those that were uploaded for it, and references in its data. The

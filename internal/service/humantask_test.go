@@ -115,6 +115,18 @@ func TestAnswerAHumanTask(t *testing.T) {
 	} {
 		wantPointers(t, wantCode(t, fx.answer(fx.p, id, c.body), chargehand.CodeAnswerInvalid), c.pointer)
 	}
+	// Who shows what is wrong shows it at the field, whose name is not said twice; the error as a whole has no field.
+	for data, want := range map[string][2]string{
+		`{"total": -1}`: {`the property "total" (Sum) must be at least 0, but is -1.`, "must be at least 0, but is -1."},
+		`{}`:            {`the property "total" (Sum) is missing.`, "is missing."},
+	} {
+		id := fx.open(map[string]any{"form": parse(t, `{"type": "object", "required": ["total"], "properties": {"total": {"title": "Sum", "type": "number", "minimum": 0}}}`), "outcomes": []any{"approve"}})
+		err := wantCode(t, fx.answer(fx.p, id, map[string]any{"outcome": "approve", "data": parse(t, data)}), chargehand.CodeAnswerInvalid)
+		wantPointers(t, err, "/data/total")
+		if err.Detail != want[0] || err.Fields[0].Detail != want[1] {
+			t.Errorf("%s: %q and %q, want %q", data, err.Detail, err.Fields[0].Detail, want)
+		}
+	}
 	shown, err := fx.GetHumanTask(t.Context(), fx.p, id)
 	if err != nil || shown.Status != "open" || !shown.DueAt.Equal(epoch.Add(time.Hour)) || len(shown.Full.Outline) != 1 || !strings.Contains(shown.Full.InstructionsHTML, "<em>") {
 		t.Fatalf("task %+v, %v", shown, err)

@@ -171,7 +171,7 @@ func (s *Service) acceptsUpload(ctx context.Context, o *openedLink, u *LinkUploa
 		return err
 	}
 	refuse := func(code, detail string) error {
-		return answerInvalid([]chargehand.FieldError{{Pointer: "/files", Code: code, Detail: detail}})
+		return answerInvalid(detail, []chargehand.FieldError{{Pointer: "/files", Code: code, Detail: detail}})
 	}
 	name, err := cleanFileName(u.Name)
 	switch {

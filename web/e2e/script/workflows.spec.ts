@@ -211,6 +211,7 @@ test("a publisher deletes a workflow, what has begun continues, and the list say
   await hand.press("Delete");
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText("Executions that have begun continue");
+  await expect(dialog).toContainText(workflow.id);
   await hand.fill(`Type ${workflow.name}`, "another");
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();
   await expect(dialog).toContainText(`This is not ${workflow.name}.`);

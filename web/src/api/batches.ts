@@ -10,7 +10,7 @@ export type Item = Schemas["BatchItem"];
 /** A batch ends once, and never changes then. */
 export const isOver = (batch: Batch): boolean => batch.completed_at !== undefined;
 
-/** A page of the batches of a workflow (namespace/name), or of all. */
+/** A page of the batches of a workflow (namespace/name, or an id), or of all. */
 function list(workflow: string, cursor: string | undefined, limit: number, signal: AbortSignal): Promise<BatchPage> {
   const query = { limit, ...(cursor !== undefined && { cursor }) };
   if (workflow === "") {

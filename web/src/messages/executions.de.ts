@@ -46,7 +46,7 @@ export const executions = {
   suggestions: "Vorschläge",
   keys: {
     state: "wie es ihr geht",
-    workflow: "namespace/name",
+    workflow: "namespace/name oder eine ID",
     version: "des Workflows",
     error: "Code des Fehlers",
     cause: "was sie gestartet hat",

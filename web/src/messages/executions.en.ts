@@ -46,7 +46,7 @@ export const executions = {
   suggestions: "Suggestions",
   keys: {
     state: "how it is",
-    workflow: "namespace/name",
+    workflow: "namespace/name, or an id",
     version: "of the workflow",
     error: "code of the error",
     cause: "what started it",

@@ -81,8 +81,8 @@ export const workflow = {
   deleteTitle: (name: string) => `${name} löschen`,
   deleteHelp:
     "Er verschwindet aus den Listen von live und test, mit seinen Versionen und Entwürfen, und kann nicht mehr gestartet werden. Sein Zeitplan endet, und er startet bei keinem Ereignis mehr.",
-  deleteStays:
-    "Begonnene Ausführungen laufen weiter, und alle sind über ihre ID lesbar, solange sie aufbewahrt werden. Listen finden sie über die ID des Workflows, nicht mehr über seinen Namen. Keine kann wiederholt werden, und eine Aufgabe eines anderen Workflows, die diesen startet, schlägt fehl.",
+  deleteStays: (id: string) =>
+    `Begonnene Ausführungen laufen weiter, und alle sind über ihre ID lesbar, solange sie aufbewahrt werden. Listen von Ausführungen finden sie über die ID des Workflows, ${id}, nicht mehr über seinen Namen. Keine kann wiederholt werden, und eine Aufgabe eines anderen Workflows, die diesen startet, schlägt fehl.`,
   deleteAgain:
     "Das lässt sich nicht rückgängig machen. Wird später eine Definition unter diesem Namen angewendet, ist es ein anderer Workflow: Schlüssel und Geheimnisse, die auf diesen beschränkt sind, gelten nicht für ihn.",
   typeName: (name: string) => `Zum Fortfahren ${name} eingeben`,

@@ -79,8 +79,8 @@ export const workflow = {
   deleteTitle: (name: string) => `Delete ${name}`,
   deleteHelp:
     "It goes from the lists of live and test, with its versions and drafts, and cannot be started any more. Its schedule ends, and it starts on no event.",
-  deleteStays:
-    "Executions that have begun continue, and all can be read by their ids as long as they are kept. Lists find them by the id of the workflow, no longer by its name. None can be retried, and a task of another workflow that runs this one fails.",
+  deleteStays: (id: string) =>
+    `Executions that have begun continue, and all can be read by their ids as long as they are kept. Lists of executions find them by the id of the workflow, ${id}, no longer by its name. None can be retried, and a task of another workflow that runs this one fails.`,
   deleteAgain:
     "This cannot be undone. A definition that is applied under this name later makes another workflow: keys and secrets that are limited to this one are not for it.",
   typeName: (name: string) => `Type ${name}`,

@@ -33,6 +33,15 @@ describe("filters as text", () => {
     });
   });
 
+  test("asks for a workflow by its name, or by its id", () => {
+    const id = "0197a5c4-1111-7000-8000-000000000001";
+    expect(toQuery(parse(`workflow:a/b workflow:${id}`), now)).toEqual({
+      query: { workflow: ["a/b"], workflow_id: [id] },
+      complaints: [],
+    });
+    expect(toQuery(parse(`workflow:${id.slice(1)}`), now).complaints).toHaveLength(1);
+  });
+
   test("names what is wrong, and asks for the rest", () => {
     const { query, complaints } = toQuery(
       parse("colour:red state:broken workflow:nothing from:soon state:running"),

@@ -94,7 +94,7 @@ function parseLength(text: string): number | undefined {
 /** Query parameters of the API, by name; what may be repeated has several. */
 export type Query = Record<string, string[]>;
 
-const pattern = {
+export const pattern = {
   workflow: /^[A-Za-z0-9-]{1,63}\/[A-Za-z0-9-]{1,63}$/,
   id: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
 };
@@ -125,7 +125,8 @@ const ask: Record<Key, (value: string, now: Date) => Asked> = {
     }
     return states.includes(value as State) ? ["phase", phaseOf[value as Exclude<State, "person">]] : undefined;
   },
-  workflow: shaped("workflow", pattern.workflow),
+  // Of a deleted workflow, the id is all that finds its executions.
+  workflow: (value) => (pattern.id.test(value) ? ["workflow_id", value] : shaped("workflow", pattern.workflow)(value)),
   batch: shaped("batch_id", pattern.id),
   root: shaped("root_id", pattern.id),
   repeats: shaped("retry_of", pattern.id),

@@ -10,6 +10,7 @@ import { formatNumber } from "../messages/format.ts";
 import { t } from "../messages/index.ts";
 import { checked } from "../parts/checked.ts";
 import { Copy, shortId } from "../parts/Copy.tsx";
+import { pattern } from "../parts/filter.ts";
 import { List, useLiveListing, type Listing } from "../parts/List.tsx";
 import { LongTable, titled } from "../parts/LongTable.tsx";
 import { Empty } from "../parts/Notice.tsx";
@@ -19,13 +20,12 @@ import { useRows } from "../parts/rows.ts";
 import { When } from "../parts/Time.tsx";
 
 const route = getRouteApi("/batches");
-const shape = /^[A-Za-z0-9-]{1,63}\/[A-Za-z0-9-]{1,63}$/;
 
 /** Batches, the newest first, of one workflow or of all. */
 export default function Batches() {
   const { workflow = "" } = route.useMatch({ select: checked });
   const navigate = useNavigate({ from: "/batches" });
-  const enabled = workflow === "" || shape.test(workflow);
+  const enabled = workflow === "" || pattern.workflow.test(workflow) || pattern.id.test(workflow);
   const list = useInfiniteQuery({ ...batchesQuestion(workflow), enabled });
   const newest = useQuery({ ...newestBatchesQuestion(workflow), enabled: enabled && list.isSuccess });
   const listing = useLiveListing<Batch>(list, batchesQuestion(workflow).queryKey, newest);

@@ -33,7 +33,7 @@ export default function Delete({ workflow, close }: { workflow: WorkflowDetail; 
       }}
     >
       <p>{texts.deleteHelp}</p>
-      <p>{texts.deleteStays}</p>
+      <p>{texts.deleteStays(workflow.id)}</p>
       <p>{texts.deleteAgain}</p>
       <TextInput
         ref={field}
