@@ -105,17 +105,17 @@ func (t *Tx) InsertExecution(e *Execution) error {
 // insertExecution inserts e and counts it, with the bytes of its payloads.
 func (t *Tx) insertExecution(e *Execution, bytes int64) error {
 	input := t.seal(kindInput, idKey(e.ID), e.Input.Inline)
-	query, args := t.insertionOf(e, input, bytes)
+	query, args := t.insertStatement(e, input, bytes)
 	no, err := t.insert("insert execution", query, args...)
 	if err != nil {
 		return err
 	}
-	return t.insertRest(e, no, input, bytes)
+	return t.recordInserted(e, no, input, bytes)
 }
 
 // InsertExecutions is InsertExecution for each of some rows. It takes less time for those that need the same statement.
 func (t *Tx) InsertExecutions(rows []Execution) error {
-	const most = 64 // arguments in memory
+	const rowsPerInsert = 64 // bounds the arguments in memory
 	var text string
 	var args [][]any
 	var inputs []any
@@ -125,7 +125,7 @@ func (t *Tx) InsertExecutions(rows []Execution) error {
 			return fmt.Errorf("insert executions: %w", err)
 		}
 		for i := range rows {
-			if err := t.insertRest(&rows[i], numbers[i], inputs[i], rows[i].Input.Size); err != nil {
+			if err := t.recordInserted(&rows[i], numbers[i], inputs[i], rows[i].Input.Size); err != nil {
 				return err
 			}
 		}
@@ -134,8 +134,8 @@ func (t *Tx) InsertExecutions(rows []Execution) error {
 	}
 	for i := range rows {
 		input := t.seal(kindInput, idKey(rows[i].ID), rows[i].Input.Inline)
-		query, row := t.insertionOf(&rows[i], input, rows[i].Input.Size)
-		if len(args) == most || len(args) > 0 && query != text {
+		query, row := t.insertStatement(&rows[i], input, rows[i].Input.Size)
+		if len(args) == rowsPerInsert || len(args) > 0 && query != text {
 			if err := insert(rows[i-len(args) : i]); err != nil {
 				return err
 			}
@@ -151,8 +151,8 @@ func (t *Tx) InsertExecutions(rows []Execution) error {
 // isApart reports whether the input of an execution has a row of its own.
 func (e *Execution) isApart() bool { return len(e.Input.Inline) > rowInputBytes }
 
-// insertionOf is the statement that inserts the row of e, with its arguments. input is that of e, sealed.
-func (t *Tx) insertionOf(e *Execution, input any, bytes int64) (query string, args []any) {
+// insertStatement is the statement that inserts the row of e, with its arguments. input is that of e, sealed.
+func (t *Tx) insertStatement(e *Execution, input any, bytes int64) (query string, args []any) {
 	inline := input
 	if e.isApart() {
 		inline = nil
@@ -171,8 +171,9 @@ func (t *Tx) insertionOf(e *Execution, input any, bytes int64) (query string, ar
 	return query, args
 }
 
-// insertRest counts an execution whose row was inserted with a number, and inserts what belongs to it in other tables.
-func (t *Tx) insertRest(e *Execution, no int64, input any, bytes int64) error {
+// recordInserted counts an execution whose row was inserted with a number, and inserts what belongs to it in other
+// tables.
+func (t *Tx) recordInserted(e *Execution, no int64, input any, bytes int64) error {
 	e.No = no
 	t.countUsage(e.Account, e.Environment, e.StartedBy, Usage{Executions: 1, Bytes: bytes})
 	if e.isApart() {
