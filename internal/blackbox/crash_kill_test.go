@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	readyAfterCrash = time.Second            // how soon a server must be ready after a kill
-	versionTime     = 120 * time.Millisecond // `chargehand version` on a machine that is not busy takes a third
+	readyAfterCrash = time.Second           // how soon a server must be ready after a kill
+	versionTime     = 40 * time.Millisecond // `chargehand version` on a machine that is not busy
+	busyTime        = 120 * time.Millisecond
 )
 
 // TestCrash kills the server under load at random moments and checks every promise: what was
@@ -80,22 +81,27 @@ func crashDoctor(t *testing.T, dataDir string) {
 	}
 }
 
-// verifySoon checks that something took at most so long. A machine that does other work at the
-// same time proves nothing; the time in which it starts the program to print its version tells.
+// verifySoon checks that something took at most so long. A slow machine gets as much more time as it takes more than
+// versionTime to print the version. One that takes busyTime does other work at the same time, and proves nothing.
 func verifySoon(t *testing.T, what string, took, most time.Duration) {
 	t.Helper()
 	if took <= most {
 		return
 	}
-	begin := time.Now()
-	if err := exec.Command(servertest.Binary(t), "version").Run(); err != nil {
-		t.Errorf("version: %v", err)
+	var slowest time.Duration
+	for range 5 {
+		begin := time.Now()
+		if err := exec.Command(servertest.Binary(t), "version").Run(); err != nil {
+			t.Errorf("version: %v", err)
+		}
+		slowest = max(slowest, time.Since(begin))
 	}
-	if start := time.Since(begin); start > versionTime {
-		t.Logf("%s: %v, want at most %v; but this machine is busy, for it takes %v to print the version", what, took, most, start)
+	allowed := time.Duration(float64(most) * max(1, float64(slowest)/float64(versionTime)))
+	if took <= allowed || slowest > busyTime {
+		t.Logf("%s: %v, want at most %v; but this machine is slow or busy, for it takes %v to print the version", what, took, most, slowest)
 		return
 	}
-	t.Errorf("%s: %v, want at most %v", what, took, most)
+	t.Errorf("%s: %v, want at most %v", what, took, allowed)
 }
 
 // crashKiller ends and restarts the server.
