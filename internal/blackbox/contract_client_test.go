@@ -229,10 +229,14 @@ func (want shape) verify(t *testing.T, what string, v any) {
 // endTime is how long a test waits for something that must happen at some time. It is longer than an engine
 // takes to notice that a call was lost and to repeat it: a Temporal without a free processor loses calls
 // between its queue and the worker, which shows only when the heartbeat is missed.
-const endTime = 2 * time.Minute
+const endTime = 4 * time.Minute
 
-// askPause is between two questions for what has no signal that is seen from outside.
-const askPause = 3 * time.Millisecond
+// Between two questions for what has no signal that is seen from outside there is askPause at first, and longer and
+// longer up to maxAskPause, so that asking leaves the processors to what is waited for.
+const (
+	askPause    = 3 * time.Millisecond
+	maxAskPause = 50 * time.Millisecond
+)
 
 // eventually asks again and again until done; that it happens at all is what matters.
 func eventually(t *testing.T, what string, done func() bool) {
@@ -246,13 +250,11 @@ func until(t *testing.T, most time.Duration, what string, done func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
-	ticker := time.NewTicker(askPause)
-	defer ticker.Stop()
-	for !done() {
+	for pause := askPause; !done(); pause = min(pause+pause/4, maxAskPause) {
 		select {
 		case <-deadline.C:
 			t.Fatalf("still not after %s: %s", most, what)
-		case <-ticker.C:
+		case <-time.After(pause):
 		}
 	}
 }

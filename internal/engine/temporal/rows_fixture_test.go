@@ -262,15 +262,14 @@ type noBlobs struct{}
 func (noBlobs) Put(context.Context, []byte) ([]byte, error) { return nil, store.ErrUnavailable }
 func (noBlobs) Get(context.Context, []byte) ([]byte, error) { return nil, store.ErrNotFound }
 
-// eventually waits until something is the case that has no other sign.
+// eventually waits until something is the case that has no other sign. It asks less and less often, which leaves the
+// processors to what is waited for.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	ticker := time.NewTicker(2 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(2 * time.Minute)
-	for !is() {
+	deadline := time.After(4 * time.Minute)
+	for pause := 2 * time.Millisecond; !is(); pause = min(pause+pause/4, 30*time.Millisecond) {
 		select {
-		case <-ticker.C:
+		case <-time.After(pause):
 		case <-deadline:
 			t.Fatalf("it does not happen that %s", what)
 		}
