@@ -321,7 +321,7 @@ func dial(t *testing.T, s *server) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	return conn
 }
 

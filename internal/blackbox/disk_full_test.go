@@ -102,7 +102,7 @@ func (l *diskLoad) fill(phase string) {
 	for client := range 4 {
 		clients.Go(func() {
 			refusals := 0
-			deadline := time.Now().Add(30 * time.Second)
+			deadline := time.Now().Add(2 * time.Minute)
 			for n := 0; refusals < 10; n++ {
 				if time.Now().After(deadline) {
 					l.t.Error("the disk was never full")
@@ -194,7 +194,7 @@ func (l *diskLoad) goesOn(disk string) time.Duration {
 // verify checks that all that was accepted ends, and that nothing else exists.
 func (l *diskLoad) verify() {
 	load := &crashLoad{t: l.t, server: l.server, receiver: l.receiver, flows: l.flows, item: crashItem, workflows: l.workflows}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	batches := 0
 	for _, q := range l.accepted {
 		for q.last = l.read(q); !q.last.final() && time.Now().Before(deadline); q.last = l.read(q) {

@@ -34,7 +34,7 @@ func (a *awaited) Write(data []byte) (int, error) {
 func (a *awaited) until(t *testing.T, pattern string) string {
 	t.Helper()
 	wanted := regexp.MustCompile(pattern)
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		a.mu.Lock()
 		text, changed := a.text.String(), a.changed

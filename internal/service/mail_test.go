@@ -40,7 +40,7 @@ func newMailFixture(t *testing.T) (*fixture, *mailserver.Server, *logtest.Buffer
 // noneWaits waits until no mail is to be sent.
 func noneWaits(fx *fixture) {
 	fx.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for left := int64(1); left > 0; {
 		if err := fx.view(fx.t.Context(), func(r *store.Reader) (err error) { left, err = r.CountMail(10); return err }); err != nil {
 			fx.t.Fatal(err)

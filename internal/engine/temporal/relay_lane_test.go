@@ -218,7 +218,7 @@ func TestLeasesHaveLanes(t *testing.T) {
 		w.t.Cleanup(func() { _ = r.stop(context.Background(), context.Background()) })
 		select {
 		case <-cancelled:
-		case <-time.After(time.Minute):
+		case <-time.After(4 * time.Minute):
 			close(cancelled)
 			w.t.Error("the cancellation waits behind messages about events")
 		}

@@ -61,7 +61,7 @@ func server(t testing.TB) (*temporalpeer.Server, string) {
 			fmt.Sprint("limit.historyCount.suggestContinueAsNew=", suggestedEvents),
 		}})
 		shared.namespace = s.NewNamespace(t)
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		if _, err := Setup(ctx, s.Client(t, shared.namespace), shared.namespace, 24*time.Hour); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func (b *serverFixture) signal(a argument, m message) {
 // end waits until the workflow, with the runs that it continues as, has completed.
 func (b *serverFixture) end(a argument) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 4*time.Minute)
 	defer cancel()
 	if err := b.client.GetWorkflow(ctx, a.Execution.String(), "").Get(ctx, nil); err != nil {
 		b.t.Fatalf("the workflow of %s: %v", a.Execution, err)

@@ -197,7 +197,7 @@ func TestServerNotBegun(t *testing.T) {
 	})
 	var polled [2]*workflowservice.PollActivityTaskQueueResponse
 	for i := range polled {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		var err error
 		polled[i], err = b.client.WorkflowService().PollActivityTaskQueue(ctx, &workflowservice.PollActivityTaskQueueRequest{

@@ -32,7 +32,7 @@ func isClosed(changed <-chan struct{}) bool {
 	select {
 	case <-changed:
 		return true
-	case <-time.After(time.Minute):
+	case <-time.After(4 * time.Minute):
 		return false
 	}
 }
