@@ -48,7 +48,7 @@ func objects(envelopes []value.Value) []map[string]any {
 	return events
 }
 
-// storeBefore stores what no execution gets, because it is older than the millisecond in which the next one is accepted.
+// storeBefore stores what no execution gets: it is older than the millisecond in which the next one is accepted.
 func (fx *fixture) storeBefore(o *suiteOutside) error {
 	if len(o.script.Before) == 0 {
 		return nil
