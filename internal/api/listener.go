@@ -150,8 +150,8 @@ func (s *Server) refusalAnswer(status int, text, addr, remote string) []byte {
 	return s.rawAnswer(e, addr, requestID)
 }
 
-// rawAnswer is the whole answer, with its status line, to a request that no handler sees. The connection is closed after
-// it. addr is that of this server.
+// rawAnswer is the whole answer, with its status line, to a request that no handler sees. It closes the connection.
+// addr is that of this server.
 func (s *Server) rawAnswer(e *chargehand.Error, addr, requestID string) []byte {
 	base := s.publicURL
 	if base == "" {
