@@ -49,7 +49,7 @@ func Packages(ui []byte) ([]Package, error) {
 // rule ends the list of modules.
 const rule = "\n\n----"
 
-// OfData stands in the list in place of a version, where a package of ours embeds what others made.
+// OfData is the version in the list of a package of ours that embeds what others made.
 const OfData = "(data of others in it)"
 
 // Licence is a line of the list of modules. Version is OfData for a package of ours.
