@@ -90,6 +90,9 @@ func (c *call) run() error {
 			return err
 		}
 	}
+	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
+		c.hurry() // nothing reads their body
+	}
 	if rt == nil && c.isUIPage() {
 		c.route = c.server.uiRoute
 		return c.uiPage()
@@ -216,8 +219,12 @@ func (c *call) noRoute() error {
 }
 
 // allowTime lifts the time limit of reading, which would otherwise end the request's context
-// while the answer is still being waited for or written.
+// while the answer is still being waited for or written. Where a body is unread, net/http does not read ahead, so the
+// limit ends nothing, and is what bounds how long net/http waits for that body.
 func (c *call) allowTime() {
+	if c.announced() {
+		return
+	}
 	// A writer that knows no deadlines has none to lift.
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 }

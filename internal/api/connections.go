@@ -12,7 +12,8 @@ import (
 	"github.com/chargehand/chargehand"
 )
 
-// A client that is turned away has lingerTime to read why; at most lingering clients do that at once.
+// A client that is turned away has lingerTime to read why; at most lingering clients do that at once. A client without
+// a key has as long to send the body of a request that was refused (hurry).
 const (
 	lingerTime = time.Second
 	lingering  = 128
@@ -20,43 +21,43 @@ const (
 )
 
 // openConns counts the connections of a server. When there are too many, the one that has waited longest for a request
-// makes room, so that clients which send none keep no others out. A request that is slow to come or whose answer is
-// slow to be taken holds its connection for the time that the limits of connections (server.go) leave it.
+// makes room, so that clients which send none keep no others out. A request holds its connection while its body is read
+// and its answer is taken, for the time that the limits of connections (server.go) leave it.
 type openConns struct {
-	most    int           // 0: no bound
-	leaving chan struct{} // one value for each client that is turned away and still reads why
+	most       int           // 0: no bound
+	turnedAway chan struct{} // one value for each client that is turned away and still reads why
 
 	mu      sync.Mutex
-	now     int
+	count   int
 	waiting list.List // of *conn: without a request that is being answered, the longest first
 }
 
 func newOpenConns(most int) *openConns {
-	return &openConns{most: most, leaving: make(chan struct{}, lingering)}
+	return &openConns{most: most, turnedAway: make(chan struct{}, lingering)}
 }
 
-// enter takes a connection in; false: all others are answering. The one that made room, or nil, is to be closed.
-func (o *openConns) enter(c *conn) (left *conn, ok bool) {
+// enter takes a connection in; false: all others are answering. The one that makes room, or nil, is to be closed.
+func (o *openConns) enter(c *conn) (evicted *conn, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.most > 0 && o.now >= o.most {
+	if o.most > 0 && o.count >= o.most {
 		longest := o.waiting.Front()
 		if longest == nil {
 			return nil, false
 		}
-		left = longest.Value.(*conn)
-		o.remove(left)
+		evicted = longest.Value.(*conn)
+		o.remove(evicted)
 	}
-	o.now++
+	o.count++
 	c.position = o.waiting.PushBack(c)
-	return left, true
+	return evicted, true
 }
 
 // answering notes that a request is being answered; false: the connection had to make room.
 func (o *openConns) answering(c *conn) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if c.left {
+	if c.removed {
 		return false
 	}
 	if c.position != nil {
@@ -70,7 +71,7 @@ func (o *openConns) answering(c *conn) bool {
 func (o *openConns) answered(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !c.left && c.position == nil {
+	if !c.removed && c.position == nil {
 		c.position = o.waiting.PushBack(c)
 	}
 }
@@ -78,22 +79,22 @@ func (o *openConns) answered(c *conn) {
 func (o *openConns) leave(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !c.left {
+	if !c.removed {
 		o.remove(c)
 	}
 }
 
 func (o *openConns) remove(c *conn) {
-	c.left = true
-	o.now--
+	c.removed = true
+	o.count--
 	if c.position != nil {
 		o.waiting.Remove(c.position)
 		c.position = nil
 	}
 }
 
-// crowded tells the operator, now and then, that there are too many connections.
-func (s *Server) crowded(what string, from net.Addr) {
+// tellTooMany tells the operator, now and then, that there are too many connections.
+func (s *Server) tellTooMany(what string, from net.Addr) {
 	if s.lines.Allow("too many connections") {
 		s.log.Warn("too many connections: "+what, "from", host(from.String()), "max_connections", s.open.most)
 	}
@@ -101,18 +102,18 @@ func (s *Server) crowded(what string, from net.Addr) {
 
 // turnAway tells a client that there are too many connections, and closes its own.
 func (s *Server) turnAway(c *net.TCPConn) {
-	s.crowded("one was turned away", c.RemoteAddr())
+	s.tellTooMany("one was turned away", c.RemoteAddr())
 	select {
-	case s.open.leaving <- struct{}{}:
+	case s.open.turnedAway <- struct{}{}:
 	default:
 		c.Close()
 		return
 	}
 	go func() {
-		defer func() { <-s.open.leaving }()
+		defer func() { <-s.open.turnedAway }()
 		defer c.Close()
 		_ = c.SetDeadline(time.Now().Add(lingerTime))
-		if _, err := c.Write(s.crowdedAnswer(c.LocalAddr().String())); err != nil {
+		if _, err := c.Write(s.tooManyAnswer(c.LocalAddr().String())); err != nil {
 			return
 		}
 		// A connection that is closed while it holds unread bytes is reset, and the client loses the answer.
@@ -121,19 +122,13 @@ func (s *Server) turnAway(c *net.TCPConn) {
 	}()
 }
 
-// crowdedAnswer is the answer to a client that is turned away.
-func (s *Server) crowdedAnswer(addr string) []byte {
-	base := s.publicURL
-	if base == "" {
-		base = "http://" + addr
-	}
+// tooManyAnswer is the whole answer to a client that is turned away.
+func (s *Server) tooManyAnswer(addr string) []byte {
 	requestID := newRequestID()
 	s.log.Debug("connection turned away", slog.String("request_id", requestID))
-	body := problemText(&chargehand.Error{
-		Code:   chargehand.CodeUnavailable,
-		Detail: "The server has " + strconv.Itoa(s.open.most) + " connections open, the maximum. Try again in a moment, and keep fewer open.",
-	}, base, "/", requestID)
-	answer := "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: " +
-		strconv.Itoa(len(body)) + "\r\nRetry-After: 1\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + requestID + "\r\n\r\n"
-	return append([]byte(answer), body...)
+	return s.rawAnswer(&chargehand.Error{
+		Code:       chargehand.CodeUnavailable,
+		Detail:     "The server has " + strconv.Itoa(s.open.most) + " connections open, the maximum. Try again in a moment, and keep fewer open.",
+		RetryAfter: 1,
+	}, addr, requestID)
 }

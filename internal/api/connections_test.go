@@ -79,11 +79,11 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 func TestRoomOfConnections(t *testing.T) {
 	o := newOpenConns(2)
 	conns := make([]*conn, 5)
-	enter := func(i int, wantLeft *conn, wantOK bool) {
+	enter := func(i int, wantEvicted *conn, wantOK bool) {
 		t.Helper()
 		conns[i] = &conn{}
-		if left, ok := o.enter(conns[i]); left != wantLeft || ok != wantOK {
-			t.Fatalf("connection %d: %p left, %t", i, left, ok)
+		if evicted, ok := o.enter(conns[i]); evicted != wantEvicted || ok != wantOK {
+			t.Fatalf("connection %d: %p makes room, %t", i, evicted, ok)
 		}
 	}
 	enter(0, nil, true)
@@ -111,8 +111,8 @@ func TestRoomOfConnections(t *testing.T) {
 		o.leave(c)
 		o.answered(c)
 	}
-	if o.now != 0 || o.waiting.Len() != 0 {
-		t.Errorf("%d are counted and %d wait", o.now, o.waiting.Len())
+	if o.count != 0 || o.waiting.Len() != 0 {
+		t.Errorf("%d are counted and %d wait", o.count, o.waiting.Len())
 	}
 }
 

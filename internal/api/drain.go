@@ -19,10 +19,15 @@ const (
 // for the next request.
 const unreadBytes = 256 << 10
 
+// announced reports whether the client may still be sending a body.
+func (c *call) announced() bool {
+	return !c.whole && c.r.Body != nil && c.r.Body != http.NoBody
+}
+
 // unread reports whether the client may be sending more than net/http reads after an answer, or
 // something that cannot be read.
 func (c *call) unread() bool {
-	if c.whole || c.r.Body == nil || c.r.Body == http.NoBody {
+	if !c.announced() {
 		return false
 	}
 	return c.begun || c.r.ContentLength < 0 || c.r.ContentLength > unreadBytes
@@ -32,6 +37,16 @@ func (c *call) unread() bool {
 // wait for leave to send.
 func (c *call) drains() bool {
 	return (c.principal != nil || c.linked) && (c.begun || !strings.EqualFold(c.r.Header.Get("Expect"), "100-continue"))
+}
+
+// hurry bounds the time that net/http waits for a body that no handler reads. Before it sends the answer, or before it
+// closes the connection, it reads up to unreadBytes, until the read deadline: a client that has shown no key, and
+// announces a body that it does not send, would hold its connection for as long as a body may take.
+func (c *call) hurry() {
+	if c.principal == nil && !c.linked && c.announced() {
+		// A writer that knows no deadlines has none to move.
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(lingerTime))
+	}
 }
 
 // drain reads what the client is still sending, after the answer has been sent.

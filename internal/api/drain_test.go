@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/peer"
+	"github.com/chargehand/chargehand/internal/service"
 )
 
 // TestRefusalsReachClientsThatSendFirst: many clients send the whole body before they read, and
@@ -78,6 +80,62 @@ func TestRefusalsDoNotWait(t *testing.T) {
 	}
 }
 
+// TestStrangersAreNotWaitedFor: who is refused without having shown a key, and sends no body after its announcement, is
+// not waited for as long as a body may take.
+func TestStrangersAreNotWaitedFor(t *testing.T) {
+	addr := start(t, newServer(t, &fake{}))
+	const json = "Content-Type: application/json\r\n"
+	for name, c := range map[string]struct {
+		head, header string
+		status       int
+	}{
+		"no key, a large body":  {"POST " + pathW + "/executions", json + "Content-Length: 1048576\r\n", 401},
+		"no key, a small body":  {"POST " + pathW + "/executions", json + "Content-Length: 10\r\n", 401},
+		"no key, chunks":        {"POST " + pathW + "/executions", json + "Transfer-Encoding: chunked\r\n", 401},
+		"no key, leave to send": {"POST " + pathW + "/executions", json + "Expect: 100-continue\r\nContent-Length: 1048576\r\n", 401},
+		"a wrong key":           {"POST " + pathW + "/executions", "x-api-key: nonsense\r\nContent-Length: 10\r\n", 401},
+		"no such path":          {"POST /nowhere", "Content-Length: 10\r\n", 404},
+		"not this method":       {"POST /healthz", "Content-Length: 10\r\n", 405},
+		"a probe with a body":   {"GET /healthz", "Content-Length: 10\r\n", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(readTimeout / 2))
+			began := time.Now()
+			io.WriteString(conn, c.head+" HTTP/1.1\r\nHost: h\r\n"+c.header+"\r\n")
+			r := bufio.NewReader(conn)
+			if a := readAnswer(t, r); a.status != c.status {
+				t.Errorf("%d, want %d\n%s", a.status, c.status, a.body)
+			}
+			answered := time.Since(began)
+			if _, err := r.ReadByte(); err != io.EOF {
+				t.Errorf("after the answer: %v", err)
+			}
+			t.Logf("answered after %v, closed after %v", answered, time.Since(began))
+		})
+	}
+}
+
+// TestRefusedStrangersKeepTheirConnection: a body that arrives at once is read, and the next request is answered.
+func TestRefusedStrangersKeepTheirConnection(t *testing.T) {
+	conn, err := net.Dial("tcp", start(t, newServer(t, &fake{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	r := bufio.NewReader(conn)
+	for range 3 {
+		io.WriteString(conn, "POST "+pathW+"/executions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+		wantProblem(t, readAnswer(t, r), 401, "missing_api_key")
+	}
+}
+
 // TestPythonReadsARefusal: the client in which it was noticed.
 func TestPythonReadsARefusal(t *testing.T) {
 	python, err := exec.LookPath("python3")
@@ -95,5 +153,18 @@ except urllib.error.HTTPError as e:
 	out, err := exec.CommandContext(t.Context(), python, "-c", script, "http://"+addr+pathW+"/executions", goodKey).CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "413 ") || !strings.Contains(string(out), "payload_too_large") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestWaitForNoBody: a request that waits lifts the read timeout, but not for a body that is announced, never sent, and
+// read by nothing.
+func TestWaitForNoBody(t *testing.T) {
+	s := newServer(t, &fake{getExecution: func(ctx context.Context, _ service.View) (*service.Execution, error) {
+		return fixtureInitial(), ctx.Err()
+	}})
+	s.http.ReadTimeout = 100 * time.Millisecond
+	a := raw(t, start(t, s), "GET "+pathE+"?wait=60 HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nContent-Length: 10\r\n\r\n")
+	if a.status != 200 {
+		t.Errorf("%d", a.status)
 	}
 }

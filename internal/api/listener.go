@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -32,10 +33,10 @@ func (l listener) Accept() (net.Conn, error) {
 			return accepted, nil
 		}
 		c := &conn{TCPConn: tcp, server: l.server}
-		left, ok := l.server.open.enter(c)
-		if left != nil {
-			l.server.crowded("the one that had waited longest for a request was closed", left.RemoteAddr())
-			left.Close()
+		evicted, ok := l.server.open.enter(c)
+		if evicted != nil {
+			l.server.tellTooMany("the one that had waited longest for a request was closed", evicted.RemoteAddr())
+			evicted.Close()
 		}
 		if ok {
 			return c, nil
@@ -55,7 +56,7 @@ type conn struct {
 
 	// Guarded by the openConns of the server.
 	position *list.Element // among those that wait for a request; nil: one is being answered
-	left     bool          // it is not counted any more
+	removed  bool          // it is not counted any more
 }
 
 // Close makes room for another connection.
@@ -144,14 +145,24 @@ func (s *Server) refusalAnswer(status int, text, addr, remote string) []byte {
 	default:
 		e.Detail = "The request line or a header cannot be read: it is malformed or holds a control character."
 	}
+	requestID := newRequestID()
+	s.tellRefusal(requestID, remote, e.Code)
+	return s.rawAnswer(e, addr, requestID)
+}
+
+// rawAnswer is the whole answer, with its status line, to a request that no handler sees. It closes the connection.
+// addr is that of this server.
+func (s *Server) rawAnswer(e *chargehand.Error, addr, requestID string) []byte {
 	base := s.publicURL
 	if base == "" {
 		base = "http://" + addr
 	}
-	requestID := newRequestID()
-	s.tellRefusal(requestID, remote, e.Code)
+	status, retry := statusOf(e), ""
+	if e.RetryAfter > 0 {
+		retry = "Retry-After: " + strconv.Itoa(e.RetryAfter) + "\r\n"
+	}
 	body := problemText(e, base, "/", requestID)
-	answer := "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: " +
-		strconv.Itoa(len(body)) + "\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: " + requestID + "\r\n\r\n"
-	return append([]byte(answer), body...)
+	head := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\n%s"+
+		"X-Content-Type-Options: nosniff\r\nX-Request-Id: %s\r\n\r\n", status, http.StatusText(status), len(body), retry, requestID)
+	return append(head, body...)
 }

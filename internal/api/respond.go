@@ -98,6 +98,7 @@ func (c *call) fail(err error) {
 		c.tell(time.Since(c.began)) // finish does not come that far
 		panic(http.ErrAbortHandler)
 	}
+	c.hurry()
 	status := statusOf(shown)
 	h := c.w.Header()
 	for _, name := range goodHeaders {

@@ -117,8 +117,9 @@ A name ends in its unit; without one it is a number of things. Names with ` + "`
 At most ` + "`--max-connections`" + ` clients are connected at once (default 10,000, or half of the files that the process may
 have open, ` + "`ulimit -n`" + `). For the next one, the connection that has waited longest for a request is closed; while all
 of them are being answered, it gets 503 ` + "`unavailable`" + ` at once. A header must arrive within 10 seconds and a body of up
-to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have arrived. A request asks for
-at most 16 ranges of a file.
+to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have arrived. The body of a
+request that is refused, from a client that has shown no valid key, has one second, then the connection is closed. A
+request asks for at most 16 ranges of a file.
 
 ## Queues
 

@@ -49,15 +49,21 @@ func Packages(ui []byte) ([]Package, error) {
 // rule ends the list of modules.
 const rule = "\n\n----"
 
-// Licences are the licences by module, as SPDX names them.
-func Licences() map[string]string {
+// OfData is the version in the list of a package of ours that embeds what others made.
+const OfData = "(data of others in it)"
+
+// Licence is a line of the list of modules. Version is OfData for a package of ours.
+type Licence struct{ Version, SPDX string }
+
+// Licences are the licences by module or package, as SPDX names them.
+func Licences() map[string]Licence {
 	list, _, _ := strings.Cut(text, rule)
-	licences := map[string]string{}
+	licences := map[string]Licence{}
 	for line := range strings.Lines(list) {
 		module, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
-		_, licence, found := strings.Cut(rest, ": ")
+		version, spdx, found := strings.Cut(rest, ": ")
 		if ok && found {
-			licences[module] = licence
+			licences[module] = Licence{version, spdx}
 		}
 	}
 	return licences

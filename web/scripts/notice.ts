@@ -16,7 +16,10 @@ function folderOf(id: string): string | undefined {
   return found?.[1];
 }
 
-/** Text of a package's licence, as its authors ship it, or as it is in their repository where the package has none. */
+/**
+ * Text of a package's licence, as its authors ship it, or as it is in their repository where the package has none
+ * (licences/NAME.txt). Empty: there is none of either.
+ */
 function licenceText(folder: string, name: string): string {
   const file = readdirSync(folder).find((each) => /^licen[cs]e(\.|$)/i.test(each));
   const ours = join(import.meta.dirname, "licences", `${name.replace("/", "+")}.txt`);
@@ -44,7 +47,7 @@ export function noticeOfWorker(): Plugin {
 
 /**
  * Writes NOTICE.txt: every package that a module of the bundle comes from, with its licence. A licence that asks for
- * more than that text stops the build.
+ * more than its text stops the build, and so does one without a text.
  */
 export function notice(): Plugin {
   return {
@@ -68,7 +71,11 @@ export function notice(): Plugin {
           if (license === undefined || !allowed.has(license)) {
             this.error(`${name} has the licence ${license}: the web UI may not ship it (scripts/notice.ts)`);
           }
-          return `${name} ${version}: ${license}\n\n${licenceText(folder, name)}\n`;
+          const text = licenceText(folder, name);
+          if (text === "") {
+            this.error(`${name} has no text of its licence: put that of its repository into scripts/licences`);
+          }
+          return `${name} ${version}: ${license}\n\n${text}\n`;
         });
       const head = "The web UI of Chargehand holds code of these packages.\n";
       this.emitFile({

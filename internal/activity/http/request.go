@@ -60,7 +60,7 @@ func requestFromArgs(args value.Value) (*Request, *machine.Fault) {
 	if req.Output, fault = OutputOf(with["output"]); fault != nil {
 		return nil, fault
 	}
-	if req.Header, fault = headerOf(with["headers"]); fault != nil {
+	if req.Header, fault = HeaderOf(with["headers"]); fault != nil {
 		return nil, fault
 	}
 	if req.Query, fault = QueryOf(with["query"]); fault != nil {
@@ -87,8 +87,9 @@ func basicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// headerOf reads a `headers` argument; nil: there is none.
-func headerOf(v value.Value) (nethttp.Header, *machine.Fault) {
+// HeaderOf reads a `headers` argument: scalars, and arrays for repeated headers. It refuses what belongs to the
+// connection, or to proxies. Nil: there is none.
+func HeaderOf(v value.Value) (nethttp.Header, *machine.Fault) {
 	fields, fault := fieldsOf("headers", v)
 	if fault != nil || len(fields) == 0 {
 		return nil, fault

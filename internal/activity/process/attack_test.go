@@ -61,6 +61,16 @@ func attack(args []string) int {
 	case "memfd":
 		call("memfd_create", unix.SYS_MEMFD_CREATE, text("x"), 0)
 		call("memfd_secret", unix.SYS_MEMFD_SECRET, 0)
+	case "fill-memfd": // with twice what the step may have
+		file, err := unix.MemfdCreate("x", 0)
+		say("memfd_create", err)
+		block := make([]byte, 1<<20)
+		for range 2 * process.FilledMiB {
+			if err == nil {
+				_, err = unix.Write(file, block)
+			}
+		}
+		say("write", err)
 	case "kernel":
 		var room [256]byte
 		at := uintptr(unsafe.Pointer(&room[0]))

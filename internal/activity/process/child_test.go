@@ -18,7 +18,7 @@ func child(name string, args []string) int {
 	case "attack":
 		return attack(args)
 	case "cgroup":
-		return process.CgroupServer(args[0])
+		return process.CgroupServer(args[0], args[1:])
 	case "hog":
 		return hog()
 	case "hold":

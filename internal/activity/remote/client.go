@@ -127,25 +127,17 @@ func Endpoint(what string, v value.Value) (*url.URL, *machine.Fault) {
 	return u, nil
 }
 
-// Header reads headers from an object of scalars. Those that belong to the connection, or to
-// proxies, are refused.
+// Header reads headers as a call of HTTP does, but for Host, which is that of the address here. It is never nil without
+// a fault.
 func Header(v value.Value) (http.Header, *machine.Fault) {
-	fields, fault := activityhttp.QueryOf(v)
-	if fault != nil {
-		return nil, failure.Configuration("headers must be an object of texts, numbers and booleans")
-	}
-	header := make(http.Header, len(fields))
-	for name, values := range fields {
-		canonical := http.CanonicalHeaderKey(name)
-		if canonical == "Host" {
-			return nil, failure.Configuration("the header Host is set by the connection and cannot be given")
-		}
-		for _, value := range append([]string{""}, values...) { // a name without values is checked too
-			if fault := activityhttp.CheckHeader(name, value); fault != nil {
-				return nil, fault
-			}
-		}
-		header[canonical] = append(header[canonical], values...)
+	header, fault := activityhttp.HeaderOf(v)
+	switch {
+	case fault != nil:
+		return nil, fault
+	case header == nil:
+		return http.Header{}, nil
+	case header["Host"] != nil:
+		return nil, failure.Configuration("the header Host is set by the connection and cannot be given")
 	}
 	return header, nil
 }

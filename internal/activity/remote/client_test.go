@@ -25,4 +25,14 @@ func TestHeaders(t *testing.T) {
 	if fault != nil || header.Get("X-A") != "1" || header.Get("Authorization") != "Bearer t" {
 		t.Errorf("%v, %v", header, fault)
 	}
+	header, fault = Header(map[string]any{"X-A": []any{1, "b"}, "x-b": nil})
+	if fault != nil || len(header) != 1 || len(header.Values("X-A")) != 2 {
+		t.Errorf("repeated: %v, %v", header, fault)
+	}
+	if header, fault := Header(nil); fault != nil || header == nil {
+		t.Errorf("without any: %v, %v", header, fault)
+	}
+	if _, fault := Header(map[string]any{"X-A": map[string]any{}}); fault == nil || !strings.Contains(fault.Detail, "headers") {
+		t.Errorf("an object as a value: %v", fault)
+	}
 }

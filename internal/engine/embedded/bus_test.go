@@ -33,24 +33,29 @@ func (o *suiteOutside) flush() error {
 	return nil
 }
 
+// suitePublisher is who stores the events of the suite.
+var suitePublisher = engine.Publisher{Account: 1, Environment: chargehand.Live}
+
 func publish(e *Engine, envelopes []value.Value) error {
+	return e.Publish(context.Background(), suitePublisher, objects(envelopes))
+}
+
+func objects(envelopes []value.Value) []map[string]any {
 	events := make([]map[string]any, len(envelopes))
 	for i, v := range envelopes {
 		events[i] = v.(map[string]any)
 	}
-	return e.Publish(context.Background(), engine.Publisher{Account: 1, Environment: chargehand.Live}, events)
+	return events
 }
 
-// storeBefore stores what no execution gets, because it is older.
+// storeBefore stores what no execution gets: it is older than the millisecond in which the next one is accepted.
 func (fx *fixture) storeBefore(o *suiteOutside) error {
 	if len(o.script.Before) == 0 {
 		return nil
 	}
-	if err := publish(fx.engine, o.script.Envelopes(o.script.Before)); err != nil {
-		return err
-	}
-	<-time.After(2 * time.Millisecond) // the clock has to move
-	return nil
+	events := objects(o.script.Envelopes(o.script.Before))
+	_, err := fx.engine.matcher.Publish(context.Background(), suitePublisher, events, fx.engine.nowMs()-1)
+	return err
 }
 
 // publishEvents stores the events of a script once its execution waits. The function that it returns

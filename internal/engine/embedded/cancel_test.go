@@ -59,7 +59,7 @@ func TestCancelInEveryState(t *testing.T) {
 				fx := newFixture(t)
 				fx.limits.AccountSlots = 1
 				fx.start()
-				defer func() { fx.kill() }()
+				defer func() { fx.cutOff() }()
 				row := test.prepare(fx)
 				synctest.Wait()
 				if got := fx.read(row.No).State; got != test.run {

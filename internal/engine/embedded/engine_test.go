@@ -504,6 +504,7 @@ func TestReadyAndRefusalAfterStop(t *testing.T) {
 	if !e.Ready() {
 		t.Fatal("not ready")
 	}
+	fx.checkInvariants()
 	if err := e.Stop(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ const fairTime = time.Second
 func TestTestDoesNotDelayLive(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
-	defer fx.kill()
+	defer fx.cutOff()
 	for _, hanging := range []string{hangingCall, hangingScript, hangingShell} {
 		rev := fx.define(hanging)
 		for range 150 { // together fewer than test may run
@@ -50,7 +50,7 @@ func TestTestDoesNotDelayLive(t *testing.T) {
 func TestExecutionsOfTestDoNotDelayLive(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
-	defer fx.kill()
+	defer fx.cutOff()
 	rev, quick := fx.define(hangingCall), fx.define(quickCall)
 	alone := time.Now()
 	fx.final(fx.run(quick, `{}`))
@@ -75,7 +75,7 @@ func TestWorkflowsAlternate(t *testing.T) {
 	release := fx.outside.block("first")
 	fx.outside.started = make(chan callSeen, 100)
 	fx.start()
-	defer fx.kill()
+	defer fx.stop()
 	quick := fx.define(quickCall)
 	alone := time.Now()
 	fx.final(fx.run(quick, `{}`))
@@ -91,6 +91,7 @@ func TestWorkflowsAlternate(t *testing.T) {
 	row := fx.run(quick, `{}`)
 	close(release)
 	fx.finalIn(row, atMost)
+	fx.allEnd(endTime)
 }
 
 // TestTimersOfTestDoNotDelayLive: more timers of test are due than fit into memory, and what wakes their executions
@@ -131,7 +132,7 @@ func TestCallsPerWorkflow(t *testing.T) {
 	fx.limits.Calls, fx.limits.CallsPerWorkflow = 8, 2
 	fx.outside.started = make(chan callSeen, 100)
 	fx.start()
-	defer fx.kill()
+	defer fx.cutOff()
 	rev := fx.define(hangingCall)
 	for range 20 {
 		fx.run(rev, `{}`)

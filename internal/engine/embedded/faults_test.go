@@ -3,11 +3,11 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,6 +20,9 @@ import (
 
 // faultsPerRound is the number of faults that one engine has to live with.
 const faultsPerRound = 50
+
+// faultsTime is what all faults together, and what they make run again, may add to the time of a script.
+const faultsTime = time.Hour
 
 // TestRandomFaults injects faults at random into starts, batches, events, children and
 // cancellations. Every accepted execution ends, no bound is exceeded, and in the end the engine
@@ -68,7 +71,8 @@ type faulting struct {
 	*fixture
 	t      *testing.T
 	faulty *faultyDB
-	want   map[int64]string // results by revision
+	want   map[int64]string        // results by revision
+	within map[int64]time.Duration // what each may take without faults
 
 	mu       sync.Mutex
 	random   *rand.Rand
@@ -79,7 +83,10 @@ type faulting struct {
 }
 
 func faultRound(t *testing.T, seed uint64) [faults]int {
-	f := &faulting{fixture: newFixture(t), t: t, want: make(map[int64]string), random: rand.New(rand.NewPCG(seed, 7))}
+	f := &faulting{
+		fixture: newFixture(t), t: t, want: make(map[int64]string), within: make(map[int64]time.Duration),
+		random: rand.New(rand.NewPCG(seed, 7)),
+	}
 	f.limits.AccountSlots = 3
 	f.faulty = &faultyDB{DB: f.db, free: make(chan struct{})}
 	f.rows = store.New(f.faulty)
@@ -112,20 +119,20 @@ func faultRound(t *testing.T, seed uint64) [faults]int {
 func (f *faulting) measure() {
 	names := make([]string, 0, len(scripts))
 	for name := range scripts {
-		// Those two may end either way when they take long enough.
-		if !strings.Contains(name, "compete") && name != "timeout" && name != "children" && name != "waits" {
-			names = append(names, name)
-		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		rev := scripts[name].define(f.fixture)
 		row := f.run(rev, `{"x":1}`)
 		f.endOf(row, scripts[name].bound())
-		f.want[rev] = f.result(row.No)
+		f.want[rev], f.within[rev] = f.result(row.No), scripts[name].bound()
 	}
-	f.allEnd(time.Hour)
+	f.allEnd(faultsTime)
 }
+
+// longest is what the longest script may take.
+func (f *faulting) longest() time.Duration { return slices.Max(slices.Collect(maps.Values(f.within))) }
 
 // n returns a random number below max.
 func (f *faulting) n(max int) int {
@@ -326,7 +333,7 @@ func (f *faulting) meet(i int) {
 // ends checks how everything has ended. A waiter that is not notified waits too long.
 func (f *faulting) ends() {
 	for _, row := range f.accepted {
-		row := f.finalIn(row, time.Hour)
+		row := f.finalIn(row, f.within[row.Revision]+faultsTime)
 		got := f.result(row.No)
 		gaveUp := f.log.contains(fmt.Sprintf("execution=%v failures=%d", row.ID, maxFailures))
 		if got != f.want[row.Revision] && got != "fault cancelled" && !(gaveUp && got == "fault internal") {
@@ -334,7 +341,7 @@ func (f *faulting) ends() {
 		}
 	}
 	for _, b := range f.batches {
-		b = awaitChange(f.fixture, b.ID, time.Hour, "final", func() (store.Batch, bool) {
+		b = awaitChange(f.fixture, b.ID, faultsTime, "final", func() (store.Batch, bool) {
 			b := f.readBatch(b.No)
 			return b, b.Status.Final()
 		})
@@ -350,7 +357,7 @@ func (f *faulting) ends() {
 			f.t.Errorf("%d items finished and %d failed: %+v", finished, failed, b)
 		}
 	}
-	f.allEnd(time.Hour)
+	f.allEnd(f.longest() + faultsTime) // also of starts that were refused though they were made
 	f.t.Logf("%+v", f.engine.Stats())
 	for _, text := range f.exceeded {
 		f.t.Error(text)

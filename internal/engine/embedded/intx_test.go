@@ -82,7 +82,7 @@ func TestCancelAlso(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				fx, _, row := prepare(t)
-				defer fx.kill()
+				defer fx.cutOff()
 				if err := fx.engine.Cancel(t.Context(), row.ID, "", note); err != nil {
 					t.Fatal(err)
 				}
@@ -169,8 +169,8 @@ func TestCancelAlsoCrash(t *testing.T) {
 				t.Fatal(err)
 			}
 			fx.kill()
-			fx.openStore()
-			defer fx.close()
+			fx.start()
+			defer fx.cutOff()
 			if noted, final := fx.meta("note"), fx.read(row.No).Status.Final(); noted != after || final != after {
 				t.Fatalf("noted %v, final %v", noted, final)
 			}

@@ -323,6 +323,9 @@ func TestStopWhileTheDatabaseHangs(t *testing.T) {
 		close(faulty.free)
 		fx.engine.work.Wait(context.Background())
 		fx.close()
+		fx.start()
+		time.Sleep(time.Second)
+		fx.cutOff()
 	})
 }
 
@@ -349,6 +352,9 @@ func TestCancelWhileStopped(t *testing.T) {
 		close(faulty.free)
 		fx.engine.work.Wait(context.Background())
 		fx.close()
+		fx.start()
+		fx.final(row)
+		fx.stop()
 	})
 }
 

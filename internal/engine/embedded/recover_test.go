@@ -185,7 +185,7 @@ func TestWokenAndOverdueIsNotStarted(t *testing.T) {
 		time.Sleep(time.Hour)
 		fx.limits.AccountSlots = 2
 		fx.start()
-		defer func() { fx.kill() }()
+		defer func() { fx.cutOff() }()
 		if got := fx.endOf(row, time.Second).result; got != "fault timeout" {
 			t.Fatal(got)
 		}
@@ -432,7 +432,7 @@ func TestStopCutsOffWhatCannot(t *testing.T) {
 		}
 		fx.close()
 		fx.start()
-		defer fx.kill()
+		defer fx.cutOff()
 		synctest.Wait()
 		if n := fx.engine.Stats().Interruptions; n != 2 {
 			t.Fatalf("%d interruptions", n)
@@ -456,7 +456,7 @@ func TestStopEndsIdleEngineAtOnce(t *testing.T) {
 func TestLongComputationsAreCheckpointed(t *testing.T) {
 	fx := newFixture(t)
 	fx.start()
-	defer fx.kill()
+	defer func() { fx.cutOff() }()
 	fx.outside.started = make(chan callSeen, 1)
 	rev := fx.define(`
 - a: { for: { in: '[range(16)]' }, do: [ { b: { set: '${ [range(500000) | . * 2] | length }' } } ] }

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/chargehand/chargehand/internal/notice"
 )
 
 // platforms are those that releases are built for: what is linked differs a little.
@@ -86,6 +88,9 @@ func linked(command, platform string, modules map[string]*module) error {
 			continue
 		}
 		if p.Module.Main {
+			if p.Dir == p.Module.Dir {
+				continue // the licence there is our own
+			}
 			if err := addData(p.Dir, p.ImportPath, modules); err != nil {
 				return err
 			}
@@ -236,7 +241,7 @@ func version(m *module) string {
 		return "(the standard library of Go)"
 	}
 	if m.version == "" {
-		return "(data of others in it)"
+		return notice.OfData
 	}
 	return m.version
 }

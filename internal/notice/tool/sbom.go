@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -33,8 +35,8 @@ type (
 		Type     string    `json:"type"`
 		Ref      string    `json:"bom-ref"`
 		Name     string    `json:"name"`
-		Version  string    `json:"version"`
-		PURL     string    `json:"purl"`
+		Version  string    `json:"version,omitempty"`
+		PURL     string    `json:"purl,omitempty"`
 		Hashes   []hash    `json:"hashes,omitempty"`
 		Licences []licence `json:"licenses,omitempty"`
 	}
@@ -51,8 +53,12 @@ type (
 	}
 )
 
-// sbom lists what a binary was built of: the modules as the binary itself says, and the packages of npm by the notices
-// of the web UI in it, if there is one. The same binary makes the same list.
+// ownLicence is that of the file LICENSE.
+const ownLicence = "Apache-2.0"
+
+// sbom lists what a binary was built of: the modules as the binary itself says, what else of others the notices say is
+// embedded, and the packages of npm by the notices of the web UI in it, if there is one. The same binary makes the same
+// list.
 func sbom(binary, version string, ui []byte) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -68,7 +74,7 @@ func sbom(binary, version string, ui []byte) ([]byte, error) {
 	}
 	main := component{
 		Type: "application", Name: "chargehand", Version: version, PURL: name(info.Main.Path, version),
-		Hashes: []hash{{"SHA-256", hex.EncodeToString(sum[:])}},
+		Hashes: []hash{{"SHA-256", hex.EncodeToString(sum[:])}}, Licences: []licence{{ownLicence}},
 	}
 	main.Ref = main.PURL
 	licences := notice.Licences()
@@ -85,15 +91,22 @@ func sbom(binary, version string, ui []byte) ([]byte, error) {
 		}
 		c := component{Type: "library", Name: m.Path, Version: m.Version, PURL: name(m.Path, m.Version)}
 		c.Ref = c.PURL
-		spdx, known := licences[m.Path]
-		if !known {
-			return nil, fmt.Errorf("the notices do not know %s: run make generate", m.Path)
+		found, known := licences[m.Path]
+		if !known || m.Path != "std" && found.Version != m.Version {
+			return nil, fmt.Errorf("the notices do not know %s %s: run make generate", m.Path, m.Version)
 		}
-		if spdx != "NOASSERTION" {
-			c.Licences = []licence{{spdx}}
+		if found.SPDX != "NOASSERTION" {
+			c.Licences = []licence{{found.SPDX}}
 		}
 		doc.Components = append(doc.Components, c)
 		uses.Uses = append(uses.Uses, c.Ref)
+	}
+	for _, name := range slices.Sorted(maps.Keys(licences)) {
+		if licences[name].Version != notice.OfData {
+			continue
+		}
+		doc.Components = append(doc.Components, component{Type: "data", Name: name, Ref: name, Licences: []licence{{licences[name].SPDX}}})
+		uses.Uses = append(uses.Uses, name)
 	}
 	if len(ui) > 0 {
 		packages, err := notice.Packages(ui)

@@ -32,8 +32,8 @@ func TestClassify(t *testing.T) {
 func TestNotices(t *testing.T) {
 	licences := notice.Licences()
 	for module, want := range map[string]string{"std": "BSD-3-Clause", "github.com/spf13/cobra": "Apache-2.0", "github.com/google/uuid": "BSD-3-Clause"} {
-		if licences[module] != want {
-			t.Errorf("%s is under %q, want %q", module, licences[module], want)
+		if licences[module].SPDX != want {
+			t.Errorf("%s is under %q, want %q", module, licences[module].SPDX, want)
 		}
 	}
 	if len(licences) < 100 {
@@ -41,11 +41,14 @@ func TestNotices(t *testing.T) {
 	}
 	_, bare, _ := strings.Cut(notice.Text(nil), "Modules that hold no file with a licence:")
 	bare, _, _ = strings.Cut(bare, "----")
+	if own, found := licences["github.com/chargehand/chargehand"]; found {
+		t.Errorf("our own licence is listed as that of others: %v", own)
+	}
 	for module, licence := range licences {
-		if (licence == "NOASSERTION") != strings.Contains(bare, module+" ") {
-			t.Errorf("%s: %s, and named as one without: %t", module, licence, strings.Contains(bare, module+" "))
+		if (licence.SPDX == "NOASSERTION") != strings.Contains(bare, module+" ") {
+			t.Errorf("%s: %s, and named as one without: %t", module, licence.SPDX, strings.Contains(bare, module+" "))
 		}
-		if licence != "NOASSERTION" && !strings.Contains(notice.Text(nil), "\n"+module+" (") {
+		if licence.SPDX != "NOASSERTION" && !strings.Contains(notice.Text(nil), "\n"+module+" (") {
 			t.Errorf("no text of the licence of %s", module)
 		}
 	}
@@ -75,8 +78,18 @@ func TestSBOM(t *testing.T) {
 	found := map[string]string{}
 	for _, c := range doc.Components {
 		if len(c.Licences) == 1 {
-			found[c.PURL[:strings.Index(c.PURL, "@")]] = c.Licences[0].Expression
+			name, _, _ := strings.Cut(c.Ref, "@")
+			found[name] = c.Licences[0].Expression
 		}
+	}
+	if data := "github.com/chargehand/chargehand/internal/signin/password"; found[data] != "MIT" || !slices.Contains(doc.Dependencies[0].Uses, data) {
+		t.Errorf("the list of passwords, which others made, is under %q", found[data])
+	}
+	if own := doc.Metadata.Component.Licences; len(own) != 1 || own[0].Expression != ownLicence {
+		t.Errorf("the program is under %v", own)
+	}
+	if text, err := os.ReadFile("../../../LICENSE"); err != nil || classify(string(text)) != ownLicence {
+		t.Errorf("the file LICENSE holds %q: %v", classify(string(text)), err)
 	}
 	if found["pkg:golang/github.com/google/uuid"] != "BSD-3-Clause" || found["pkg:golang/std"] != "BSD-3-Clause" {
 		t.Errorf("components %v", found)
