@@ -71,8 +71,8 @@ func Next(live, test Share, afterLive bool) int {
 
 // Line is a queue of values that wait for permits. It is not safe for concurrent use. After each Release, Remove and
 // Push the caller calls Next until that reports false: then no value that waits may have a permit. The cost of each
-// method does not depend on how many values wait; where a key comes to its bound or leaves it, it depends on in how many
-// workflows the key holds permits or waits.
+// method does not depend on how many values wait. Where a key comes to its bound or leaves it, it depends on the number
+// of workflows in which the key holds permits or waits.
 type Line[T any] struct {
 	limits  Limits
 	held    int
@@ -115,7 +115,7 @@ type lane[T any] struct {
 type key[T any] struct {
 	number int64
 	held   int
-	lanes  List[*lane[T]] // in all workflows; the last one has got the latest permit
+	lanes  List[*lane[T]] // in all workflows, in the order of their latest permits
 }
 
 // Ticket is the position of a value in the line.
