@@ -2,11 +2,11 @@ package fair
 
 import "github.com/chargehand/chargehand"
 
-// Owner is the workflow and the environment that a permit is for, and who has started its execution.
+// Owner is what a permit is for: the workflow and environment of an execution, and the key that has started it.
 type Owner struct {
 	Environment chargehand.Environment
 	Workflow    int64
-	Key         int64 // 0: no one has. It says nothing where keys have no bound.
+	Key         int64 // 0: none has. It is ignored where keys have no bound.
 }
 
 // Limits bounds permits.
@@ -88,17 +88,17 @@ type share[T any] struct {
 	held      int
 	workflows map[int64]*workflow[T] // those that hold a permit or wait, and some others
 	keys      map[int64]*key[T]      // those with lanes
-	turns     List[*workflow[T]]     // those that wait and may hold one more, in turn
+	eligible  List[*workflow[T]]     // those that wait and may hold one more, in turn
 }
 
 type workflow[T any] struct {
-	number int64
-	held   int
-	turn   Node[*workflow[T]]
-	turns  List[*lane[T]]     // the lanes that wait and whose keys may hold one more, in turn
-	own    lane[T]            // of what has no key. Where keys have no bound, everything is in it
-	none   key[T]             // of that lane alone
-	lanes  map[int64]*lane[T] // the others, by key: those that hold a permit or wait
+	number   int64
+	held     int
+	position Node[*workflow[T]]
+	eligible List[*lane[T]]     // the lanes that wait and whose keys may hold one more, in turn
+	own      lane[T]            // of what has no key. Where keys have no bound, everything is in it
+	none     key[T]             // of that lane alone
+	lanes    map[int64]*lane[T] // the others, by key: those that hold a permit or wait
 }
 
 // lane is what one key holds and waits for in one workflow.
@@ -107,7 +107,7 @@ type lane[T any] struct {
 	key      *key[T]
 	held     int
 	tickets  List[*Ticket[T]]
-	turn     Node[*lane[T]] // in the turns of its workflow
+	position Node[*lane[T]] // among those of its workflow
 	ofKey    Node[*lane[T]] // in the lanes of its key
 }
 
@@ -207,19 +207,19 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	if at < 0 {
 		return value, o, false
 	}
-	w := l.shares[at].turns.First().Value
-	a := w.turns.First().Value
+	w := l.shares[at].eligible.First().Value
+	a := w.eligible.First().Value
 	t := a.tickets.First().Value
 	t.node.Leave()
 	l.waiting--
-	w.turn.Leave() // behind the others, if it waits for more, and so its lane
-	a.turn.Leave()
+	w.position.Leave() // behind the others, if it waits for more, and so its lane
+	a.position.Leave()
 	l.hold(at, a)
 	return t.value, t.owner, true
 }
 
 func (s *share[T]) public() Share {
-	return Share{Held: s.held, Limit: s.limit, Waits: s.turns.First() != nil}
+	return Share{Held: s.held, Limit: s.limit, Waits: s.eligible.First() != nil}
 }
 
 // Release gives a permit back.
@@ -266,8 +266,8 @@ func (l *Line[T]) arrangeAll(s *share[T], a *lane[T]) {
 // permits nor waits.
 func (l *Line[T]) arrange(s *share[T], a *lane[T]) {
 	w := a.workflow
-	a.turn.Move(when(a.tickets.First() != nil && l.limits.AllowsKey(a.key.held), &w.turns))
-	w.turn.Move(when(w.turns.First() != nil && l.limits.Allows(w.held), &s.turns))
+	a.position.Move(when(a.tickets.First() != nil && l.limits.AllowsKey(a.key.held), &w.eligible))
+	w.position.Move(when(w.eligible.First() != nil && l.limits.Allows(w.held), &s.eligible))
 	if a != &w.own && a.held == 0 && a.tickets.First() == nil {
 		s.forget(a)
 	}
@@ -276,7 +276,7 @@ func (l *Line[T]) arrange(s *share[T], a *lane[T]) {
 	}
 }
 
-// when is the list that a node belongs into, if it does.
+// when is the list that a node belongs in, if it does.
 func when[V any](wants bool, list *List[V]) *List[V] {
 	if wants {
 		return list
@@ -293,7 +293,7 @@ func (l *Line[T]) lane(s *share[T], o Owner) *lane[T] {
 	w := s.workflows[o.Workflow]
 	if w == nil {
 		w = &workflow[T]{number: o.Workflow}
-		w.turn.Value = w
+		w.position.Value = w
 		w.own.init(w, &w.none)
 		s.workflows[o.Workflow] = w
 	}
@@ -319,7 +319,7 @@ func (l *Line[T]) lane(s *share[T], o Owner) *lane[T] {
 
 func (a *lane[T]) init(w *workflow[T], k *key[T]) {
 	a.workflow, a.key = w, k
-	a.turn.Value, a.ofKey.Value = a, a
+	a.position.Value, a.ofKey.Value = a, a
 	k.lanes.Push(&a.ofKey)
 }
 

@@ -125,7 +125,7 @@ func TestPermitsOfAWorkflow(t *testing.T) {
 	}
 }
 
-// started is an owner of live: a workflow, and who has started it.
+// started is the owner of what a key has started in live.
 func started(workflow, key int64) Owner { return Owner{chargehand.Live, workflow, key} }
 
 // TestPermitsOfAKey: a key at its bound keeps no other key of the same workflow waiting, and the bound counts what it
@@ -233,7 +233,7 @@ func TestRemovedTicketsGetNoPermit(t *testing.T) {
 		t.Error("the last ticket is gone")
 	}
 	l.Release(liveA)
-	if l.Held() != 0 || l.Waiting() != 0 || l.shares[0].turns.First() != nil {
+	if l.Held() != 0 || l.Waiting() != 0 || l.shares[0].eligible.First() != nil {
 		t.Errorf("the line is not empty: %+v", l)
 	}
 }
@@ -299,7 +299,7 @@ func randomUse(t *testing.T, limits Limits) {
 		l.Remove(ticket)
 	}
 	for _, s := range l.shares {
-		if s.held != 0 || s.turns.First() != nil || len(s.keys) != 0 {
+		if s.held != 0 || s.eligible.First() != nil || len(s.keys) != 0 {
 			t.Errorf("at the end there is %+v", s)
 		}
 		for _, w := range s.workflows {

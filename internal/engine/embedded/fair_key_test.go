@@ -83,8 +83,8 @@ func (fx *fixture) finished(rows ...store.Execution) {
 	}
 }
 
-// TestKeyAtItsBound: what a key has queued keeps nothing waiting that others start, in the same workflow too, and the key
-// runs no more in all workflows together. After a restart it is the same.
+// TestKeyAtItsBound: what a key has queued keeps nothing waiting that others start, in the same workflow too, and the
+// key runs no more in all workflows together. After a restart it is the same.
 func TestKeyAtItsBound(t *testing.T) {
 	fx, held := newKeyFixture(t, 3)
 	fx.start()
@@ -135,8 +135,8 @@ func TestKeyAtItsBound(t *testing.T) {
 	fx.stop()
 }
 
-// TestQueuedKeysTakeTurns: another key's execution, which is queued behind many of one key, is not last.
-func TestQueuedKeysTakeTurns(t *testing.T) {
+// TestQueuedKeysAlternate: another key's execution, which is queued behind many of one key, is not last.
+func TestQueuedKeysAlternate(t *testing.T) {
 	fx, held := newKeyFixture(t, 2)
 	fx.limits.AccountSlots = 2
 	fx.start()
@@ -225,8 +225,8 @@ func TestChildrenCountForTheKeyOfTheirRoot(t *testing.T) {
 	fx.stop()
 }
 
-// TestWokenExecutionsWaitForTheirKey: an execution that wakes waits while its key holds all it may, also after a restart,
-// and others do not.
+// TestWokenExecutionsWaitForTheirKey: an execution that wakes waits while its key holds all it may, also after a
+// restart, and others do not.
 func TestWokenExecutionsWaitForTheirKey(t *testing.T) {
 	fx, held := newKeyFixture(t, 1)
 	fx.start()
@@ -292,7 +292,8 @@ func TestDelayedExecutionsWaitForTheirKey(t *testing.T) {
 	fx.finished(hangs, mine, other)
 }
 
-// TestActivitiesPerKey: of calls, processes and scripts each, a key holds no more permits than it may, over all workflows.
+// TestActivitiesPerKey: of calls, processes and scripts each, a key holds no more permits than it may, over all
+// workflows.
 func TestActivitiesPerKey(t *testing.T) {
 	fx, held := newKeyFixture(t, 0)
 	fx.limits.CallsPerKey, fx.limits.ProcessesPerKey, fx.limits.ScriptsPerKey = 2, 2, 2

@@ -20,7 +20,7 @@ type queue struct {
 	share    *share
 	workflow *workflowLeases
 	key      *keyLeases
-	turns    *turns
+	groups   *groups
 	owner    fair.Owner
 	batch    int64    // internal number, 0 for singles
 	batchID  [16]byte // for its watchers
@@ -35,15 +35,15 @@ type queue struct {
 	departures uint64            // calls of noteDeparture
 	scheduling bool              // its scheduler runs
 	closed     bool              // its batch is cancelled: it starts nothing more
-	place      fair.Node[*queue] // in one of its turns
+	position   fair.Node[*queue] // in one of its groups
 	ofKey      fair.Node[*queue] // in the queues of its key
 }
 
 // newQueue completes a queue.
-func newQueue(sh *share, w *workflowLeases, k *keyLeases, t *turns, q queue) *queue {
-	q.share, q.workflow, q.key, q.turns = sh, w, k, t
+func newQueue(sh *share, w *workflowLeases, k *keyLeases, g *groups, q queue) *queue {
+	q.share, q.workflow, q.key, q.groups = sh, w, k, g
 	made := &q
-	made.place.Value, made.ofKey.Value = made, made
+	made.position.Value, made.ofKey.Value = made, made
 	k.queues.Push(&made.ofKey)
 	return made
 }
@@ -131,7 +131,7 @@ func (s *slots) addBatch(b *store.Batch) *queue {
 	if q == nil {
 		owner := fair.Owner{Environment: b.Environment, Workflow: b.Workflow, Key: b.StartedBy}
 		w := s.leasesOf(b.Account, owner)
-		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), new(turns).init(),
+		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), new(groups).init(),
 			queue{owner: owner, batch: b.No, batchID: b.ID, limit: b.Concurrency})
 		s.batches[b.No], w.batches[b.No] = q, q
 	}
@@ -262,46 +262,46 @@ func (s *slots) forget(batch int64) {
 	}
 }
 
-// list puts q into the turn of the queues that want a lease, or takes it out. The caller holds s.mu.
+// list puts q into its group of queues that want a lease, or takes it out. The caller holds s.mu.
 func (s *slots) list(q *queue) {
 	var to *fair.List[*queue]
 	switch {
 	case q.closed || q.held >= q.limit || !s.limits.AllowsKey(q.key.held):
 	case len(q.ready) > q.woken:
-		to = &q.turns.ready.queues
+		to = &q.groups.ready.queues
 	case q.hasQueued && len(q.granted)-q.woken < maxGrant:
-		to = &q.turns.queued.queues
+		to = &q.groups.queued.queues
 	}
-	q.place.Move(to)
-	s.listTurns(q)
+	q.position.Move(to)
+	s.listGroups(q)
 }
 
-// listTurns puts the turns of q into the lists of its environment, or takes them out. The caller holds s.mu.
-func (s *slots) listTurns(q *queue) {
+// listGroups puts the groups of q into the lists of its environment, or takes them out. The caller holds s.mu.
+func (s *slots) listGroups(q *queue) {
 	may := s.limits.Allows(q.workflow.held)
-	q.turns.ready.list(may, &q.share.ready)
-	q.turns.queued.list(may, &q.share.queued)
+	q.groups.ready.list(may, &q.share.ready)
+	q.groups.queued.list(may, &q.share.queued)
 }
 
-func (t *turn) list(may bool, to *fair.List[*turn]) {
-	if !may || t.queues.First() == nil {
+func (g *group) list(may bool, to *fair.List[*group]) {
+	if !may || g.queues.First() == nil {
 		to = nil
 	}
-	t.place.Move(to)
+	g.position.Move(to)
 }
 
-// leaveTurn puts q behind the other queues of its turn, and that behind the other turns, where listAll finds that they
+// leaveGroup puts q behind the other queues of its group, and that behind the other groups, if listAll finds that they
 // want another lease. The caller holds s.mu.
-func (s *slots) leaveTurn(q *queue) {
-	for _, t := range [...]*turn{&q.turns.ready, &q.turns.queued} {
-		if q.place.List() == &t.queues {
-			t.place.Leave()
+func (s *slots) leaveGroup(q *queue) {
+	for _, g := range [...]*group{&q.groups.ready, &q.groups.queued} {
+		if q.position.List() == &g.queues {
+			g.position.Leave()
 		}
 	}
-	q.place.Leave()
+	q.position.Leave()
 }
 
-// listAll lists q, which holds one lease more or less, and those queues and turns that share a bound with it. The caller
+// listAll lists q, which holds one lease more or less, and the queues and groups that share a bound with it. The caller
 // holds s.mu.
 func (s *slots) listAll(q *queue) {
 	if s.limits.AtKeyBound(q.key.held) { // q is one of them, mostly not the first
@@ -311,9 +311,9 @@ func (s *slots) listAll(q *queue) {
 	}
 	s.list(q) // also if its batch is forgotten
 	if s.limits.PerWorkflow > 0 {
-		s.listTurns(q.workflow.singles) // and those of the lanes
+		s.listGroups(q.workflow.singles) // and those of the lanes
 		for _, other := range q.workflow.batches {
-			s.listTurns(other)
+			s.listGroups(other)
 		}
 	}
 }

@@ -47,8 +47,8 @@ type share struct {
 	workflows map[int64]*workflowLeases
 	keys      map[int64]*keyLeases // where they have a bound
 	// Whose queues want a lease and may have one. Those with woken executions are in ready.
-	ready  fair.List[*turn]
-	queued fair.List[*turn]
+	ready  fair.List[*group]
+	queued fair.List[*group]
 }
 
 // workflowLeases are the leases of one workflow in one environment.
@@ -56,7 +56,7 @@ type workflowLeases struct {
 	held    int
 	singles *queue           // of all keys, or, where keys have a bound, of what no key has started
 	lanes   map[int64]*queue // then the singles of keys
-	turns   turns            // of singles and lanes
+	groups  groups           // of singles and lanes
 	none    keyLeases        // of what no key has started
 	batches map[int64]*queue
 }
@@ -67,19 +67,19 @@ type keyLeases struct {
 	queues fair.List[*queue] // in the order of their latest leases
 }
 
-// turn is what takes turns in an environment: a batch, or the singles of a workflow. Those of its
+// group is what takes turns in an environment: a batch, or the singles of a workflow. Those of its
 // queues that want a lease take turns within it.
-type turn struct {
-	queues fair.List[*queue]
-	place  fair.Node[*turn]
+type group struct {
+	queues   fair.List[*queue]
+	position fair.Node[*group]
 }
 
-// turns are that of the queues with woken executions, and that of the others.
-type turns struct{ ready, queued turn }
+// groups are one of the queues with woken executions, and one of the others.
+type groups struct{ ready, queued group }
 
-func (t *turns) init() *turns {
-	t.ready.place.Value, t.queued.place.Value = &t.ready, &t.queued
-	return t
+func (g *groups) init() *groups {
+	g.ready.position.Value, g.queued.position.Value = &g.ready, &g.queued
+	return g
 }
 
 // lease is one slot. It has one holder: an execution in memory, a message to one, or the record of
@@ -122,7 +122,7 @@ func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 		w = &workflowLeases{batches: make(map[int64]*queue)}
 		sh.workflows[owner.Workflow] = w
 		owner.Key = 0
-		w.singles = newQueue(sh, w, &w.none, w.turns.init(), queue{owner: owner, limit: s.limits.Permits})
+		w.singles = newQueue(sh, w, &w.none, w.groups.init(), queue{owner: owner, limit: s.limits.Permits})
 	}
 	return w
 }
@@ -150,7 +150,7 @@ func (s *slots) singlesOf(account int64, owner fair.Owner) *queue {
 	}
 	q := w.lanes[owner.Key]
 	if q == nil {
-		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), &w.turns, queue{owner: owner, limit: s.limits.Permits})
+		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), &w.groups, queue{owner: owner, limit: s.limits.Permits})
 		if w.lanes == nil {
 			w.lanes = make(map[int64]*queue)
 		}
@@ -247,11 +247,11 @@ func (a *account) next() (q *queue, woken bool) {
 	if at < 0 {
 		return nil, false
 	}
-	turns, woken := &a.shares[at].ready, true
-	if turns.First() == nil {
-		turns, woken = &a.shares[at].queued, false
+	list, woken := &a.shares[at].ready, true
+	if list.First() == nil {
+		list, woken = &a.shares[at].queued, false
 	}
-	return turns.First().Value.queues.First().Value, woken
+	return list.First().Value.queues.First().Value, woken
 }
 
 func (sh *share) fair() fair.Share {
@@ -269,7 +269,7 @@ func (s *slots) grant(a *account) {
 		if woken {
 			q.woken++
 		}
-		s.leaveTurn(q)
+		s.leaveGroup(q)
 		s.listAll(q)
 		if !q.scheduling {
 			q.scheduling = true

@@ -143,8 +143,8 @@ func TestSlotsOfNoKeyAreBounded(t *testing.T) {
 	}
 }
 
-// TestKeysShareTheTurnOfTheirWorkflow: workflows take turns, however many keys each has.
-func TestKeysShareTheTurnOfTheirWorkflow(t *testing.T) {
+// TestKeysOfAWorkflowAlternate: workflows take turns, however many keys each has.
+func TestKeysOfAWorkflowAlternate(t *testing.T) {
 	s := newKeySlots(1, 5)
 	_, held := s.acquireNew(1, ownTest)
 	names := map[*queue]string{
