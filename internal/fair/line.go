@@ -266,22 +266,22 @@ func (l *Line[T]) arrangeAll(s *share[T], a *lane[T]) {
 // permits nor waits.
 func (l *Line[T]) arrange(s *share[T], a *lane[T]) {
 	w := a.workflow
-	a.position.Move(when(a.tickets.First() != nil && l.limits.AllowsKey(a.key.held), &w.eligible))
-	w.position.Move(when(w.eligible.First() != nil && l.limits.Allows(w.held), &s.eligible))
+	var lanes *List[*lane[T]]
+	if a.tickets.First() != nil && l.limits.AllowsKey(a.key.held) {
+		lanes = &w.eligible
+	}
+	a.position.Move(lanes)
+	var workflows *List[*workflow[T]]
+	if w.eligible.First() != nil && l.limits.Allows(w.held) {
+		workflows = &s.eligible
+	}
+	w.position.Move(workflows)
 	if a != &w.own && a.held == 0 && a.tickets.First() == nil {
 		s.forget(a)
 	}
 	if w.held == 0 && w.own.tickets.First() == nil && len(w.lanes) == 0 && len(s.workflows) > keptWorkflows {
 		delete(s.workflows, w.number)
 	}
-}
-
-// when is the list that a node belongs in, if it does.
-func when[V any](wants bool, list *List[V]) *List[V] {
-	if wants {
-		return list
-	}
-	return nil
 }
 
 // keptWorkflows bounds the workflows that an environment remembers although they neither hold permits nor wait: most of

@@ -272,8 +272,10 @@ func (s *slots) list(q *queue) {
 	case q.hasQueued && len(q.granted)-q.woken < maxGrant:
 		to = &q.groups.queued.queues
 	}
-	q.position.Move(to)
-	s.listGroups(q)
+	if q.position.List() != to {
+		q.position.Move(to)
+		s.listGroups(q)
+	}
 }
 
 // listGroups puts the groups of q into the lists of its environment, or takes them out. The caller holds s.mu.
@@ -290,8 +292,8 @@ func (g *group) list(may bool, to *fair.List[*group]) {
 	g.position.Move(to)
 }
 
-// leaveGroup puts q behind the other queues of its group, and that behind the other groups, if listAll finds that they
-// want another lease. The caller holds s.mu.
+// leaveGroup takes q out of its group, which goes behind the other groups if more of it wait. Listed again, q is behind
+// them. The caller holds s.mu.
 func (s *slots) leaveGroup(q *queue) {
 	for _, g := range [...]*group{&q.groups.ready, &q.groups.queued} {
 		if q.position.List() == &g.queues {
@@ -299,6 +301,7 @@ func (s *slots) leaveGroup(q *queue) {
 		}
 	}
 	q.position.Leave()
+	s.listGroups(q)
 }
 
 // listAll lists q, which holds one lease more or less, and the queues and groups that share a bound with it. The caller
