@@ -106,6 +106,11 @@ type Config struct {
 	RunningPerWorkflow   int
 	CallsPerWorkflow     int
 	ProcessesPerWorkflow int
+	// RunningPerKey, CallsPerKey and ProcessesPerKey bound what one key or person has of them in one environment, over
+	// all workflows; the last one bounds its scripts too. 0: no bound of their own.
+	RunningPerKey   int
+	CallsPerKey     int
+	ProcessesPerKey int
 	// ScriptTimeout bounds the time of one script in JavaScript; default 30 s.
 	ScriptTimeout time.Duration
 	// ExecutionLogBytes bounds the log of an execution; default 16 MiB; below 0: executions have no log.
@@ -220,6 +225,7 @@ func (c Config) check() error {
 		"max-running": int64(c.RunningExecutions), "max-calls": int64(c.Calls), "max-streams": int64(c.Streams), "max-processes": int64(c.Processes), "max-connections": int64(c.Connections),
 		"max-scripts": int64(c.Scripts), "script-timeout": int64(c.ScriptTimeout),
 		"max-running-per-workflow": int64(c.RunningPerWorkflow), "max-calls-per-workflow": int64(c.CallsPerWorkflow), "max-processes-per-workflow": int64(c.ProcessesPerWorkflow),
+		"max-running-per-key": int64(c.RunningPerKey), "max-calls-per-key": int64(c.CallsPerKey), "max-processes-per-key": int64(c.ProcessesPerKey),
 		"retention-audit": int64(c.RetentionAudit), "retention-events": int64(c.RetentionEvents), "retention-live": int64(c.RetentionLive), "retention-test": int64(c.RetentionTest),
 	} {
 		if n < 0 {
@@ -246,6 +252,9 @@ func (c Config) checkEngine() error {
 	switch {
 	case c.Engine == installation.EngineTemporal && c.RunningPerWorkflow+c.CallsPerWorkflow+c.ProcessesPerWorkflow > 0:
 		return installation.BadSetting("--max-running-per-workflow, --max-calls-per-workflow and --max-processes-per-workflow need --engine embedded: " +
+			"no worker of Temporal sees what the others carry out; bound a batch by its concurrency instead")
+	case c.Engine == installation.EngineTemporal && c.RunningPerKey+c.CallsPerKey+c.ProcessesPerKey > 0:
+		return installation.BadSetting("--max-running-per-key, --max-calls-per-key and --max-processes-per-key need --engine embedded: " +
 			"no worker of Temporal sees what the others carry out; bound a batch by its concurrency instead")
 	case c.Engine == installation.EngineEmbedded && c.APIOnly:
 		return installation.BadSetting("--workers 0 needs --engine temporal: the embedded engine works in this process")

@@ -105,23 +105,27 @@ func (c Config) limits() []service.Limit {
 	}...)
 }
 
-// shares are what the environment test and a single workflow may have of places at once.
+// shares are what the environment test, a single workflow and a single key may have of places at once.
 func (c Config) shares() (list []service.Limit) {
 	for _, one := range []struct {
-		name, what           string
-		permits, ofWorkflow  int
-		setting, perWorkflow string
+		name, what                   string
+		limits                       fair.Limits
+		setting, perWorkflow, perKey string
 	}{
-		{"running_executions", "Running executions", c.RunningExecutions, c.RunningPerWorkflow, "max-running", "max-running-per-workflow"},
-		{"outgoing_calls", "Outgoing calls", c.Calls, c.CallsPerWorkflow, "max-calls", "max-calls-per-workflow"},
-		{"streams", "Subscriptions of `call: asyncapi`", c.Streams, 0, "max-streams", "max-streams"},
-		{"processes", "Processes of steps", c.Processes, c.ProcessesPerWorkflow, "max-processes", "max-processes-per-workflow"},
-		{"scripts", "Scripts in JavaScript", c.Scripts, c.ProcessesPerWorkflow, "max-scripts", "max-processes-per-workflow"},
+		{"running_executions", "Running executions", fair.Limits{Permits: c.RunningExecutions, PerWorkflow: c.RunningPerWorkflow, PerKey: c.RunningPerKey},
+			"max-running", "max-running-per-workflow", "max-running-per-key"},
+		{"outgoing_calls", "Outgoing calls", fair.Limits{Permits: c.Calls, PerWorkflow: c.CallsPerWorkflow, PerKey: c.CallsPerKey},
+			"max-calls", "max-calls-per-workflow", "max-calls-per-key"},
+		{"streams", "Subscriptions of `call: asyncapi`", fair.Limits{Permits: c.Streams}, "max-streams", "max-streams", "max-streams"},
+		{"processes", "Processes of steps", fair.Limits{Permits: c.Processes, PerWorkflow: c.ProcessesPerWorkflow, PerKey: c.ProcessesPerKey},
+			"max-processes", "max-processes-per-workflow", "max-processes-per-key"},
+		{"scripts", "Scripts in JavaScript", fair.Limits{Permits: c.Scripts, PerWorkflow: c.ProcessesPerWorkflow, PerKey: c.ProcessesPerKey},
+			"max-scripts", "max-processes-per-workflow", "max-processes-per-key"},
 	} {
-		limits := fair.Limits{Permits: one.permits, PerWorkflow: one.ofWorkflow}
 		list = append(list,
-			service.Limit{Name: one.name + "_of_test", Value: int64(limits.OfTest()), Description: one.what + " of the environment test at once.", Setting: one.setting},
-			service.Limit{Name: one.name + "_of_workflow", Value: int64(limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment.", Setting: one.perWorkflow})
+			service.Limit{Name: one.name + "_of_test", Value: int64(one.limits.OfTest()), Description: one.what + " of the environment test at once.", Setting: one.setting},
+			service.Limit{Name: one.name + "_of_workflow", Value: int64(one.limits.OfWorkflow()), Description: one.what + " of one workflow at once in one environment.", Setting: one.perWorkflow},
+			service.Limit{Name: one.name + "_of_key", Value: int64(one.limits.OfKey()), Description: one.what + " at once of what one API key or person has started in one environment.", Setting: one.perKey})
 	}
 	return list
 }

@@ -181,6 +181,7 @@ func (t *term) openEngine(ctx context.Context, plans *service.Plans, registry *p
 			QueuedPerWorkflow: cfg.queuedPerWorkflow(),
 			AccountSlots:      cfg.RunningExecutions, Calls: cfg.Calls, Streams: cfg.Streams, Processes: cfg.Processes, Scripts: cfg.Scripts,
 			SlotsPerWorkflow: cfg.RunningPerWorkflow, CallsPerWorkflow: cfg.CallsPerWorkflow, ProcessesPerWorkflow: cfg.ProcessesPerWorkflow, ScriptsPerWorkflow: cfg.ProcessesPerWorkflow,
+			SlotsPerKey: cfg.RunningPerKey, CallsPerKey: cfg.CallsPerKey, ProcessesPerKey: cfg.ProcessesPerKey, ScriptsPerKey: cfg.ProcessesPerKey,
 		},
 	})
 	if err != nil {

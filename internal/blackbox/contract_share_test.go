@@ -67,3 +67,68 @@ func TestContractShares(t *testing.T) {
 		wantStatus(t, s.Do(t, "POST", path+"/cancel", "", "X-Api-Key", test), 202)
 	}
 }
+
+// TestContractKeyShares: a key that runs and calls as much as it may keeps no other key waiting, in the same workflow
+// either, and the rest of what it has started follows (docs/how-to/share-capacity.md).
+func TestContractKeyShares(t *testing.T) {
+	t.Parallel()
+	s := start(t, append([]string{"--max-running-per-key", "3", "--max-calls-per-key", "2"}, egress...)...)
+	greedy := servertest.CreateKey(t, s.DataDir, "--preset", "all")
+	calls := newBarrier(t)
+	quick := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(quick.Close)
+	flow := deploy(t, s, "do:\n- a: {call: http, with: {method: post, endpoint: '${ .url }', body: x}}\n")
+	other := deploy(t, s, calls.flow())
+
+	var held []string
+	hold := func(path, body string) {
+		a := s.Do(t, "POST", path, body, "X-Api-Key", greedy)
+		wantStatus(t, a, 201)
+		held = append(held, path+"/"+text(a.Object()["execution_id"]))
+	}
+	for range 5 {
+		hold(executions(flow), `{"input":{"url":"`+calls.url+`"}}`)
+		hold(executions(other), `{"input":{"n":1}}`)
+	}
+	a := s.Do(t, "POST", batches(other), `{"items":[{"n":1},{"n":1},{"n":1}]}`, "X-Api-Key", greedy)
+	wantStatus(t, a, 202)
+	batch := batches(other) + "/" + text(a.Object()["batch_id"])
+	calls.await(2)
+
+	for range 3 {
+		if e := finish(t, s, begin(t, s, flow, `{"url":"`+quick.URL+`"}`)); text(e["status"]) != "finished" {
+			t.Fatalf("that of another key ended as %v", e)
+		}
+	}
+	running := 0
+	for _, path := range held {
+		if text(s.Do(t, "GET", path, "").Object()["phase"]) == "running" {
+			running++
+		}
+	}
+	if inside, most, _ := calls.now(); inside != 2 || most != 2 || running != 3 {
+		t.Errorf("%d executions of the key run, and %d calls, at most %d; its bounds are 3 and 2", running, inside, most)
+	}
+	limits := map[string]any{}
+	for _, l := range list(s.Do(t, "GET", "/limits", "").Object()["data"]) {
+		limits[text(fields(l)["name"])] = fields(l)["value"]
+	}
+	for name, want := range map[string]int{"running_executions_of_key": 3, "outgoing_calls_of_key": 2, "processes_of_key": 8} {
+		if limits[name] != want {
+			t.Errorf("limit %s is %v, want %d", name, limits[name], want)
+		}
+	}
+
+	calls.release()
+	for _, path := range held {
+		if e := finish(t, s, path); text(e["status"]) != "finished" {
+			t.Errorf("one that has waited for its key ended as %v", e)
+		}
+	}
+	if b := finish(t, s, batch); b["status"] != "completed" || b["completed"] != 3 {
+		t.Errorf("the batch of the key ended as %v", b)
+	}
+	if _, most, _ := calls.now(); most != 2 {
+		t.Errorf("%d calls of the key were made at once", most)
+	}
+}

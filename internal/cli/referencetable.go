@@ -24,7 +24,8 @@ var settingGroups = []struct {
 	{"Mail", []string{"smtp-url", "smtp-password-file", "mail-from"}},
 	{"What workflows may do", []string{"allow-run", "container-volume", "container-capability", "allow-egress", "connect-to", "trusted-ca", "resource-root"}},
 	{"What runs at once", []string{"max-running", "max-calls", "max-streams", "max-processes", "max-scripts", "script-timeout",
-		"max-running-per-workflow", "max-calls-per-workflow", "max-processes-per-workflow"}},
+		"max-running-per-workflow", "max-calls-per-workflow", "max-processes-per-workflow",
+		"max-running-per-key", "max-calls-per-key", "max-processes-per-key"}},
 	{"How long things are kept", []string{"retention-live", "retention-test", "retention-events", "retention-audit", "execution-log-size"}},
 	{"Quotas", []string{"quota-storage", "quota-key-storage", "quota-executions", "quota-queued", "quota-events", "quota-events-per-second", "quota-users"}},
 	{"Schedules and events", []string{"time-zone", "schedule-on-default", "event-sink", "lifecycle-events", "lifecycle-prefix"}},
@@ -103,7 +104,8 @@ For authors, clients and operators: the limits of an installation with default s
 a clear error, never a silent cut.
 
 A name ends in its unit; without one it is a number of things. Names with ` + "`_of_test`" + ` bound the environment
-` + "`test`" + `, those with ` + "`_of_workflow`" + ` a single workflow ([what runs at once](../how-to/share-capacity.md)).
+` + "`test`" + `, those with ` + "`_of_workflow`" + ` a single workflow, those with ` + "`_of_key`" + ` what one API key or person has
+started ([what runs at once](../how-to/share-capacity.md)).
 
 | Limit | Value | Meaning | [Setting](settings.md) |
 |---|---|---|---|

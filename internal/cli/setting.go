@@ -44,6 +44,9 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.IntVar(&cfg.RunningPerWorkflow, "max-running-per-workflow", 0, "executions of one workflow that run at once in one environment (0: only --max-running)")
 	f.IntVar(&cfg.CallsPerWorkflow, "max-calls-per-workflow", 0, "outgoing calls of one workflow at once in one environment (0: only --max-calls)")
 	f.IntVar(&cfg.ProcessesPerWorkflow, "max-processes-per-workflow", 0, "processes of one workflow at once in one environment, and scripts likewise (0: only --max-processes and --max-scripts)")
+	f.IntVar(&cfg.RunningPerKey, "max-running-per-key", 0, "executions that one key or person has started and that run at once in one environment (0: only --max-running)")
+	f.IntVar(&cfg.CallsPerKey, "max-calls-per-key", 0, "outgoing calls at once of what one key or person has started in one environment (0: only --max-calls)")
+	f.IntVar(&cfg.ProcessesPerKey, "max-processes-per-key", 0, "processes at once of what one key or person has started in one environment, and scripts likewise (0: only --max-processes and --max-scripts)")
 }
 
 // oidcFlags say which identity providers persons sign in by.

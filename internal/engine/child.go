@@ -155,7 +155,7 @@ func (t Tree) NewChild(
 	s := &ChildStart{Row: store.Execution{
 		ID: child.ID, Account: parent.Account, Environment: parent.Environment, Workflow: w.No, Revision: revision,
 		Machine: machine.Revision, Status: chargehand.Initial, Phase: chargehand.Pending, State: store.StateQueued,
-		Trace: parent.Trace, Starter: parent.Starter,
+		Trace: parent.Trace, Starter: parent.Starter, RootBy: parent.Actor(),
 	}}
 	if !author.Limits.All() {
 		// The input comes from what a key with limits has applied.

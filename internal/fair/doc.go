@@ -7,4 +7,8 @@
 // Then the workflows of an environment take turns: in each round, every workflow that waits gets one permit, however
 // many executions it has. Within a workflow the longest wait is served first. A workflow may be bounded to fewer
 // permits than all.
+//
+// Keys (who has started the executions) may be bounded, too: each to so many permits in an environment, over all its
+// workflows. Then the keys of a workflow take turns, so that none waits behind one that holds all it may, and within a
+// key the longest wait is served first.
 package fair

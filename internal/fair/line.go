@@ -2,16 +2,20 @@ package fair
 
 import "github.com/chargehand/chargehand"
 
-// Owner is the workflow and the environment that a permit is for.
+// Owner is what a permit is for: the workflow and environment of an execution, and the key that has started it.
 type Owner struct {
 	Environment chargehand.Environment
 	Workflow    int64
+	Key         int64 // 0: none has. It is ignored where keys have no bound.
 }
 
 // Limits bounds permits.
 type Limits struct {
 	Permits     int
 	PerWorkflow int // of one workflow in one environment; 0: as many as there are
+	// PerKey bounds those of one key in one environment, over all workflows; 0: as many as there are. What has no key
+	// is bounded for each workflow, as if it had one of its own.
+	PerKey int
 }
 
 // OfTest is the limit of the environment test.
@@ -25,8 +29,25 @@ func (l Limits) OfWorkflow() int {
 	return l.Permits
 }
 
+// OfKey is the limit of one key in the environment live.
+func (l Limits) OfKey() int {
+	if l.PerKey > 0 {
+		return min(l.PerKey, l.Permits)
+	}
+	return l.Permits
+}
+
 // Allows reports whether a workflow that holds so many permits may hold one more.
 func (l Limits) Allows(held int) bool { return l.PerWorkflow <= 0 || held < l.PerWorkflow }
+
+// AllowsKey is Allows for a key.
+func (l Limits) AllowsKey(held int) bool { return l.PerKey <= 0 || held < l.PerKey }
+
+// AtKeyBound reports whether a key that holds so many permits may just have come to its bound, or left it: then what it
+// waits for changes in all its workflows.
+func (l Limits) AtKeyBound(held int) bool {
+	return l.PerKey > 0 && (held == l.PerKey || held == l.PerKey-1)
+}
 
 // Share is what one environment holds.
 type Share struct {
@@ -50,7 +71,8 @@ func Next(live, test Share, afterLive bool) int {
 
 // Line is a queue of values that wait for permits. It is not safe for concurrent use. After each Release, Remove and
 // Push the caller calls Next until that reports false: then no value that waits may have a permit. The cost of each
-// method does not depend on how many values wait.
+// method does not depend on how many values wait. Where a key comes to its bound or leaves it, it depends on the number
+// of workflows in which the key holds permits or waits.
 type Line[T any] struct {
 	limits  Limits
 	held    int
@@ -65,43 +87,61 @@ type share[T any] struct {
 	limit     int
 	held      int
 	workflows map[int64]*workflow[T] // those that hold a permit or wait, and some others
-	first     *workflow[T]           // those that wait and may hold one more, in turn
-	last      *workflow[T]
+	keys      map[int64]*key[T]      // those with lanes
+	eligible  List[*workflow[T]]     // those that wait and may hold one more, in turn
 }
 
 type workflow[T any] struct {
+	number   int64
+	held     int
+	position Node[*workflow[T]]
+	eligible List[*lane[T]]     // the lanes that wait and whose keys may hold one more, in turn
+	own      lane[T]            // of what has no key. Where keys have no bound, everything is in it
+	none     key[T]             // of that lane alone
+	lanes    map[int64]*lane[T] // the others, by key: those that hold a permit or wait
+}
+
+// lane is what one key holds and waits for in one workflow.
+type lane[T any] struct {
+	workflow *workflow[T]
+	key      *key[T]
+	held     int
+	tickets  List[*Ticket[T]]
+	position Node[*lane[T]] // among those of its workflow
+	ofKey    Node[*lane[T]] // in the lanes of its key
+}
+
+// key is what one key holds in an environment.
+type key[T any] struct {
 	number int64
 	held   int
-	first  *Ticket[T]
-	last   *Ticket[T]
-
-	listed       bool
-	before, next *workflow[T]
+	lanes  List[*lane[T]] // in all workflows, in the order of their latest permits
 }
 
 // Ticket is the position of a value in the line.
 type Ticket[T any] struct {
-	owner        Owner
-	value        T
-	waits        bool
-	before, next *Ticket[T]
+	owner Owner
+	value T
+	node  Node[*Ticket[T]] // in the tickets of its lane, while it waits
 }
 
 // NewLine makes a line.
 func NewLine[T any](limits Limits) *Line[T] {
 	l := &Line[T]{limits: limits}
-	l.shares[0] = share[T]{limit: limits.Permits, workflows: make(map[int64]*workflow[T])}
-	l.shares[1] = share[T]{limit: limits.OfTest(), workflows: make(map[int64]*workflow[T])}
+	for i, limit := range [2]int{limits.Permits, limits.OfTest()} {
+		l.shares[i] = share[T]{limit: limit, workflows: make(map[int64]*workflow[T]), keys: make(map[int64]*key[T])}
+	}
 	return l
 }
 
-// SetLimits changes the limits. What holds a permit keeps it. Call Next after that, as after a Release.
+// SetLimits changes the limits but PerKey. What holds a permit keeps it. Call Next after that, as after a Release.
 func (l *Line[T]) SetLimits(limits Limits) {
+	limits.PerKey = l.limits.PerKey
 	l.limits = limits
 	l.shares[0].limit, l.shares[1].limit = limits.Permits, limits.OfTest()
 	for i := range l.shares {
 		for _, w := range l.shares[i].workflows {
-			l.arrange(&l.shares[i], w)
+			l.arrange(&l.shares[i], &w.own) // the workflow; its lanes stay as they are
 		}
 	}
 }
@@ -125,39 +165,36 @@ func (l *Line[T]) Take(o Owner) bool {
 	if l.held >= l.limits.Permits || s.held >= s.limit {
 		return false
 	}
-	w := s.workflow(o.Workflow)
-	if !l.limits.Allows(w.held) {
+	a := l.lane(s, o)
+	if !l.limits.Allows(a.workflow.held) || !l.limits.AllowsKey(a.key.held) {
+		l.arrange(s, a) // forgets a new lane
 		return false
 	}
-	l.hold(at, w)
+	l.hold(at, a)
 	return true
 }
 
 // Push adds a value to the line.
 func (l *Line[T]) Push(o Owner, value T) *Ticket[T] {
 	s := &l.shares[index(o.Environment)]
-	w := s.workflow(o.Workflow)
-	t := &Ticket[T]{owner: o, value: value, waits: true, before: w.last}
-	if w.last != nil {
-		w.last.next = t
-	} else {
-		w.first = t
-	}
-	w.last = t
+	a := l.lane(s, o)
+	t := &Ticket[T]{owner: o, value: value}
+	t.node.Value = t
+	a.tickets.Push(&t.node)
 	l.waiting++
-	l.arrange(s, w)
+	l.arrange(s, a)
 	return t
 }
 
 // Remove takes a ticket out of the line. It reports false if the ticket has got its permit.
 func (l *Line[T]) Remove(t *Ticket[T]) bool {
-	if !t.waits {
+	if t.node.List() == nil {
 		return false
 	}
 	s := &l.shares[index(t.owner.Environment)]
-	w := s.workflows[t.owner.Workflow]
-	l.unlink(w, t)
-	l.arrange(s, w)
+	t.node.Leave()
+	l.waiting--
+	l.arrange(s, l.lane(s, t.owner))
 	return true
 }
 
@@ -170,99 +207,127 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	if at < 0 {
 		return value, o, false
 	}
-	s := &l.shares[at]
-	w := s.first
-	t := w.first
-	l.unlink(w, t)
-	s.unlist(w) // behind the others, if it waits for more
-	l.hold(at, w)
+	w := l.shares[at].eligible.First().Value
+	a := w.eligible.First().Value
+	t := a.tickets.First().Value
+	t.node.Leave()
+	l.waiting--
+	w.position.Leave() // behind the others, if it waits for more, and so its lane
+	a.position.Leave()
+	l.hold(at, a)
 	return t.value, t.owner, true
 }
 
-func (s *share[T]) public() Share { return Share{Held: s.held, Limit: s.limit, Waits: s.first != nil} }
+func (s *share[T]) public() Share {
+	return Share{Held: s.held, Limit: s.limit, Waits: s.eligible.First() != nil}
+}
 
 // Release gives a permit back.
 func (l *Line[T]) Release(o Owner) {
 	s := &l.shares[index(o.Environment)]
-	w := s.workflows[o.Workflow]
+	a := l.lane(s, o)
 	l.held--
 	s.held--
-	w.held--
-	l.arrange(s, w)
+	a.workflow.held--
+	a.key.held--
+	a.held--
+	l.arrangeAll(s, a)
 }
 
-func (l *Line[T]) hold(at int, w *workflow[T]) {
+func (l *Line[T]) hold(at int, a *lane[T]) {
 	s := &l.shares[at]
 	l.held++
 	s.held++
-	w.held++
+	a.workflow.held++
+	a.key.held++
+	a.held++
 	l.afterLive = at == 0
-	l.arrange(s, w)
+	if l.limits.PerKey > 0 { // behind its other lanes, when they all wait for one permit of the key
+		a.ofKey.Leave()
+		a.key.lanes.Push(&a.ofKey)
+	}
+	l.arrangeAll(s, a)
 }
 
-func (l *Line[T]) unlink(w *workflow[T], t *Ticket[T]) {
-	if t.before != nil {
-		t.before.next = t.next
-	} else {
-		w.first = t.next
+// arrangeAll calls arrange for a lane that holds one permit more or less, and for those that this lets wait or not.
+func (l *Line[T]) arrangeAll(s *share[T], a *lane[T]) {
+	if !l.limits.AtKeyBound(a.key.held) {
+		l.arrange(s, a)
+		return
 	}
-	if t.next != nil {
-		t.next.before = t.before
-	} else {
-		w.last = t.before
+	for n := a.key.lanes.First(); n != nil; {
+		other := n.Value
+		n = n.Next() // arrange may forget the lane
+		l.arrange(s, other)
 	}
-	t.before, t.next, t.waits = nil, nil, false
-	l.waiting--
+}
+
+// arrange adds a lane and its workflow to those that take turns, or takes them out. It forgets what neither holds
+// permits nor waits.
+func (l *Line[T]) arrange(s *share[T], a *lane[T]) {
+	w := a.workflow
+	var lanes *List[*lane[T]]
+	if a.tickets.First() != nil && l.limits.AllowsKey(a.key.held) {
+		lanes = &w.eligible
+	}
+	a.position.Move(lanes)
+	var workflows *List[*workflow[T]]
+	if w.eligible.First() != nil && l.limits.Allows(w.held) {
+		workflows = &s.eligible
+	}
+	w.position.Move(workflows)
+	if a != &w.own && a.held == 0 && a.tickets.First() == nil {
+		s.forget(a)
+	}
+	if w.held == 0 && w.own.tickets.First() == nil && len(w.lanes) == 0 && len(s.workflows) > keptWorkflows {
+		delete(s.workflows, w.number)
+	}
 }
 
 // keptWorkflows bounds the workflows that an environment remembers although they neither hold permits nor wait: most of
 // them come again.
 const keptWorkflows = 1_000
 
-// arrange adds a workflow to those that take turns, or takes it out. It forgets a workflow that neither holds permits
-// nor waits.
-func (l *Line[T]) arrange(s *share[T], w *workflow[T]) {
-	wants := w.first != nil && l.limits.Allows(w.held)
-	switch {
-	case wants && !w.listed:
-		s.list(w)
-	case !wants && w.listed:
-		s.unlist(w)
-	}
-	if w.held == 0 && w.first == nil && len(s.workflows) > keptWorkflows {
-		delete(s.workflows, w.number)
-	}
-}
-
-func (s *share[T]) workflow(number int64) *workflow[T] {
-	w := s.workflows[number]
+// lane returns the lane of an owner, and makes it if it is new.
+func (l *Line[T]) lane(s *share[T], o Owner) *lane[T] {
+	w := s.workflows[o.Workflow]
 	if w == nil {
-		w = &workflow[T]{number: number}
-		s.workflows[number] = w
+		w = &workflow[T]{number: o.Workflow}
+		w.position.Value = w
+		w.own.init(w, &w.none)
+		s.workflows[o.Workflow] = w
 	}
-	return w
+	if l.limits.PerKey <= 0 || o.Key == 0 {
+		return &w.own
+	}
+	a := w.lanes[o.Key]
+	if a == nil {
+		k := s.keys[o.Key]
+		if k == nil {
+			k = &key[T]{number: o.Key}
+			s.keys[o.Key] = k
+		}
+		a = &lane[T]{}
+		a.init(w, k)
+		if w.lanes == nil {
+			w.lanes = make(map[int64]*lane[T])
+		}
+		w.lanes[o.Key] = a
+	}
+	return a
 }
 
-func (s *share[T]) list(w *workflow[T]) {
-	w.listed, w.before = true, s.last
-	if s.last != nil {
-		s.last.next = w
-	} else {
-		s.first = w
-	}
-	s.last = w
+func (a *lane[T]) init(w *workflow[T], k *key[T]) {
+	a.workflow, a.key = w, k
+	a.position.Value, a.ofKey.Value = a, a
+	k.lanes.Push(&a.ofKey)
 }
 
-func (s *share[T]) unlist(w *workflow[T]) {
-	if w.before != nil {
-		w.before.next = w.next
-	} else {
-		s.first = w.next
+// forget drops a lane of a key, and the key with its last lane.
+func (s *share[T]) forget(a *lane[T]) {
+	a.ofKey.Leave()
+	delete(a.workflow.lanes, a.key.number)
+	if a.key.lanes.First() == nil {
+		delete(s.keys, a.key.number)
 	}
-	if w.next != nil {
-		w.next.before = w.before
-	} else {
-		s.last = w.before
-	}
-	w.before, w.next, w.listed = nil, nil, false
 }

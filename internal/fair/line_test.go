@@ -12,10 +12,10 @@ import (
 )
 
 var (
-	liveA = Owner{chargehand.Live, 1}
-	liveB = Owner{chargehand.Live, 2}
-	liveC = Owner{chargehand.Live, 3}
-	testA = Owner{chargehand.Test, 1}
+	liveA = Owner{Environment: chargehand.Live, Workflow: 1}
+	liveB = Owner{Environment: chargehand.Live, Workflow: 2}
+	liveC = Owner{Environment: chargehand.Live, Workflow: 3}
+	testA = Owner{Environment: chargehand.Test, Workflow: 1}
 )
 
 func TestTestHoldsHalfAtMost(t *testing.T) {
@@ -80,17 +80,7 @@ func TestWorkflowsAlternate(t *testing.T) {
 	l.Push(liveB, "b0")
 	l.Push(liveC, "c0")
 	l.Push(liveC, "c1")
-	var got []string
-	owner := liveA
-	for l.Waiting() > 0 {
-		l.Release(owner)
-		v, o, ok := l.Next()
-		if !ok {
-			t.Fatal("nothing gets a free permit")
-		}
-		got, owner = append(got, v), o
-	}
-	if want := []string{"a0", "b0", "c0", "a1", "c1", "a2"}; !slices.Equal(got, want) {
+	if got, want := serve(t, l, liveA), []string{"a0", "b0", "c0", "a1", "c1", "a2"}; !slices.Equal(got, want) {
 		t.Errorf("the order is %v, want %v", got, want)
 	}
 }
@@ -135,6 +125,99 @@ func TestPermitsOfAWorkflow(t *testing.T) {
 	}
 }
 
+// started is the owner of what a key has started in live.
+func started(workflow, key int64) Owner { return Owner{chargehand.Live, workflow, key} }
+
+// TestPermitsOfAKey: a key at its bound keeps no other key of the same workflow waiting, and the bound counts what it
+// holds in all workflows.
+func TestPermitsOfAKey(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 8, PerKey: 2})
+	for i := range 3 {
+		l.Push(started(1, 7), fmt.Sprint("a", i))
+	}
+	l.Push(started(2, 7), "b0")
+	l.Push(started(1, 8), "other")
+	if got, want := take(l), []string{"a0", "b0", "other"}; !slices.Equal(got, want) {
+		t.Errorf("%v got permits, want %v", got, want)
+	}
+	if l.Take(started(1, 7)) || l.Take(started(3, 7)) || !l.Take(started(1, 8)) {
+		t.Error("a key gets more permits than it may hold, or fewer")
+	}
+	l.Release(started(1, 8))
+	if got := take(l); got != nil {
+		t.Errorf("%v got a permit though its key holds all it may", got)
+	}
+	l.Release(started(2, 7))
+	if got := take(l); !slices.Equal(got, []string{"a1"}) {
+		t.Errorf("%v got a permit", got)
+	}
+	if !l.Take(Owner{chargehand.Test, 1, 7}) {
+		t.Error("the bound counts what the key holds in the other environment")
+	}
+}
+
+// TestPermitsOfNoKey: what no key has started is bounded for each workflow.
+func TestPermitsOfNoKey(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 8, PerKey: 1})
+	if !l.Take(liveA) || l.Take(liveA) || !l.Take(liveB) || !l.Take(started(1, 7)) {
+		t.Error("what has no key holds more than one permit in a workflow, or fewer")
+	}
+	l.Push(liveA, "a")
+	l.Release(started(1, 7))
+	l.Release(liveB)
+	if got := take(l); got != nil {
+		t.Errorf("%v got a permit", got)
+	}
+	l.Release(liveA)
+	if got := take(l); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%v got a permit", got)
+	}
+}
+
+// TestKeysAlternate: workflows take turns, however many keys each has, and the keys of a workflow do.
+func TestKeysAlternate(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 1, PerKey: 5})
+	l.Take(liveA)
+	for i := range 3 {
+		l.Push(started(1, 7), fmt.Sprint("a7 ", i))
+	}
+	l.Push(started(1, 8), "a8 0")
+	l.Push(started(1, 9), "a9 0")
+	for i := range 3 {
+		l.Push(started(2, 7), fmt.Sprint("b7 ", i))
+	}
+	if got, want := serve(t, l, liveA), []string{"a7 0", "b7 0", "a8 0", "b7 1", "a9 0", "b7 2", "a7 1", "a7 2"}; !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+}
+
+// TestWorkflowsOfAKeyAlternate: where a key waits in several workflows for what it may hold, none of them is left out.
+func TestWorkflowsOfAKeyAlternate(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 8, PerKey: 1})
+	l.Take(started(3, 7))
+	for i := range 3 {
+		l.Push(started(1, 7), fmt.Sprint("a", i))
+		l.Push(started(2, 7), fmt.Sprint("b", i))
+	}
+	if got, want := serve(t, l, started(3, 7)), []string{"a0", "b0", "a1", "b1", "a2", "b2"}; !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+}
+
+// serve lists what gets a permit, one after the other. The only one at first is that of an owner.
+func serve(t *testing.T, l *Line[string], o Owner) (got []string) {
+	t.Helper()
+	for l.Waiting() > 0 {
+		l.Release(o)
+		v, next, ok := l.Next()
+		if !ok {
+			t.Fatalf("nothing gets the permit that is free after %v", got)
+		}
+		got, o = append(got, v), next
+	}
+	return got
+}
+
 func TestRemovedTicketsGetNoPermit(t *testing.T) {
 	l := NewLine[string](Limits{Permits: 1})
 	l.Take(liveA)
@@ -150,22 +233,30 @@ func TestRemovedTicketsGetNoPermit(t *testing.T) {
 		t.Error("the last ticket is gone")
 	}
 	l.Release(liveA)
-	if l.Held() != 0 || l.Waiting() != 0 || l.shares[0].first != nil {
+	if l.Held() != 0 || l.Waiting() != 0 || l.shares[0].eligible.First() != nil {
 		t.Errorf("the line is not empty: %+v", l)
 	}
 }
 
-// TestRandomUse compares the line's bounds with what is known of random use.
+// TestRandomUse compares what a line does with the owners of what holds a permit and of what waits.
 func TestRandomUse(t *testing.T) {
+	for _, limits := range []Limits{
+		{Permits: 6}, {Permits: 6, PerWorkflow: 2}, {Permits: 6, PerKey: 2}, {Permits: 6, PerWorkflow: 3, PerKey: 2},
+		{Permits: 6, PerWorkflow: 2, PerKey: 4}, {Permits: 3, PerKey: 1},
+	} {
+		t.Run(fmt.Sprintf("%+v", limits), func(t *testing.T) { randomUse(t, limits) })
+	}
+}
+
+func randomUse(t *testing.T, limits Limits) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	limits := Limits{Permits: 6, PerWorkflow: 2}
 	l := NewLine[int](limits)
 	var holding []Owner
 	tickets := map[int]*Ticket[int]{}
 	for i := range 20_000 {
-		o := Owner{chargehand.Environment(1 + random.IntN(2)), int64(random.IntN(4))}
+		o := Owner{chargehand.Environment(1 + random.IntN(2)), int64(random.IntN(4)), int64(random.IntN(4))}
 		switch n := random.IntN(10); {
 		case n < 4:
 			tickets[i] = l.Push(o, i)
@@ -189,29 +280,66 @@ func TestRandomUse(t *testing.T) {
 			if !ok {
 				break
 			}
+			for other, ticket := range tickets {
+				sameLine := ticket.owner.Environment == o.Environment && ticket.owner.Workflow == o.Workflow &&
+					(limits.PerKey == 0 || ticket.owner.Key == o.Key)
+				if sameLine && other < number {
+					t.Fatalf("step %d: %d of %+v got a permit before %d", i, number, o, other)
+				}
+			}
 			delete(tickets, number)
 			holding = append(holding, o)
 		}
-		count := map[Owner]int{}
-		test := 0
-		for _, o := range holding {
-			count[o]++
-			if o.Environment == chargehand.Test {
-				test++
-			}
-			if count[o] > limits.PerWorkflow {
-				t.Fatalf("step %d: %v holds %d permits", i, o, count[o])
+		checkShares(t, i, l, holding, tickets)
+	}
+	for _, o := range holding {
+		l.Release(o)
+	}
+	for _, ticket := range tickets {
+		l.Remove(ticket)
+	}
+	for _, s := range l.shares {
+		if s.held != 0 || s.eligible.First() != nil || len(s.keys) != 0 {
+			t.Errorf("at the end there is %+v", s)
+		}
+		for _, w := range s.workflows {
+			if w.held != 0 || w.none.held != 0 || len(w.lanes) != 0 {
+				t.Errorf("at the end workflow %d is %+v", w.number, w)
 			}
 		}
-		if len(holding) > limits.Permits || test > limits.OfTest() || l.Held() != len(holding) || l.Waiting() != len(tickets) {
-			t.Fatalf("step %d: %d permits are taken, %d by test; %d wait, want %d",
-				i, len(holding), test, l.Waiting(), len(tickets))
+	}
+}
+
+// checkShares checks that no bound is exceeded, and that nothing waits that may have a permit.
+func checkShares(t *testing.T, step int, l *Line[int], holding []Owner, tickets map[int]*Ticket[int]) {
+	t.Helper()
+	ofWorkflow, ofKey, test := map[Owner]int{}, map[Owner]int{}, 0
+	workflow := func(o Owner) Owner { return Owner{Environment: o.Environment, Workflow: o.Workflow} }
+	key := func(o Owner) Owner {
+		if o.Key != 0 {
+			o.Workflow = 0
 		}
-		for _, ticket := range tickets {
-			if len(holding) < limits.Permits && count[ticket.owner] < limits.PerWorkflow &&
-				(ticket.owner.Environment == chargehand.Live || test < limits.OfTest()) {
-				t.Fatalf("step %d: %v waits though a permit is free for it", i, ticket.owner)
-			}
+		return o
+	}
+	for _, o := range holding {
+		ofWorkflow[workflow(o)]++
+		ofKey[key(o)]++
+		if o.Environment == chargehand.Test {
+			test++
+		}
+		if ofWorkflow[workflow(o)] > l.limits.OfWorkflow() || ofKey[key(o)] > l.limits.OfKey() {
+			t.Fatalf("step %d: the workflow of %+v holds %d permits, its key %d", step, o, ofWorkflow[workflow(o)], ofKey[key(o)])
+		}
+	}
+	if len(holding) > l.limits.Permits || test > l.limits.OfTest() || l.Held() != len(holding) || l.Waiting() != len(tickets) {
+		t.Fatalf("step %d: %d permits are taken, %d by test; %d wait, want %d",
+			step, len(holding), test, l.Waiting(), len(tickets))
+	}
+	for _, ticket := range tickets {
+		o := ticket.owner
+		if len(holding) < l.limits.Permits && l.limits.Allows(ofWorkflow[workflow(o)]) && l.limits.AllowsKey(ofKey[key(o)]) &&
+			(o.Environment == chargehand.Live || test < l.limits.OfTest()) {
+			t.Fatalf("step %d: %+v waits though a permit is free for it", step, o)
 		}
 	}
 }
@@ -228,7 +356,7 @@ func TestGate(t *testing.T) {
 			if i%7 == 0 {
 				cancel() // may enter all the same, if there is room
 			}
-			o := Owner{chargehand.Environment(1 + i%2), int64(i % 5)}
+			o := Owner{Environment: chargehand.Environment(1 + i%2), Workflow: int64(i % 5)}
 			if g.Enter(ctx, o) != nil {
 				return
 			}

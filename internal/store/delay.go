@@ -21,7 +21,7 @@ func (r *Reader) NextDelayedMs() (ms int64, err error) {
 // Released is a delayed execution that has become queued.
 type Released struct {
 	No    int64
-	Queue QueuedWorkflow
+	Queue QueuedActor
 	Batch int64 // 0: none
 }
 
@@ -29,9 +29,9 @@ type Released struct {
 // has not in hand.
 func (t *Tx) StartDelayed(nowMs int64, limit int) (list []Released, err error) {
 	var nos []int64
-	err = t.c.Query(`SELECT no, account, environment, workflow, batch FROM execution WHERE state = 5 AND start_ms <= ?1
+	err = t.c.Query(`SELECT no, account, environment, workflow, batch, `+actorOf+` FROM execution WHERE state = 5 AND start_ms <= ?1
  ORDER BY start_ms, no LIMIT ?2`+t.c.SkipLocked(), func(r Row) error {
-		list = append(list, Released{No: r.Int(0), Batch: r.Int(4), Queue: QueuedWorkflow{r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3)}})
+		list = append(list, Released{No: r.Int(0), Batch: r.Int(4), Queue: QueuedActor{QueuedWorkflow{r.Int(1), chargehand.Environment(r.Int(2)), r.Int(3)}, r.Int(5)}})
 		nos = append(nos, r.Int(0))
 		return nil
 	}, nowMs, int64(limit))

@@ -50,6 +50,7 @@ type Execution struct {
 	Cause       Cause  // where neither batch, RetryOf nor Root says what has caused it
 	CauseID     string // of what has
 	Root        int64  // root of its tree, if another execution has started it; else 0
+	RootBy      int64  // StartedBy of that root
 	StartMs     int64  // it does not start before; 0: it starts at once
 	Waits       Waits  // what it waits for; set by SetStatus, SetState, ReportState and ReportWaits
 	// Labels are inserted with it. They are not read with it (see Labels).
@@ -57,6 +58,14 @@ type Execution struct {
 	// Trace is the trace context of the request that led to it, 25 bytes (package span); nil
 	// unless that was recorded. It is written once, with the row.
 	Trace []byte
+}
+
+// Actor is whose request has led to the execution: to itself, or to the root of its tree. It is a number as StartedBy.
+func (e *Execution) Actor() int64 {
+	if e.StartedBy != 0 {
+		return e.StartedBy
+	}
+	return e.RootBy
 }
 
 // InlineBytes is the size up to which a payload belongs inline; above it, the caller puts
@@ -93,8 +102,8 @@ const insertExecution = `INSERT INTO execution (id, account, environment, workfl
 
 const insertCaused = `INSERT INTO execution (id, account, environment, workflow, revision, machine,
  batch, item, item_id, status, phase, state, started_ms, finished_ms, input, input_blob, input_size, retry_of, trace, starter, started_by, bytes,
- cause, cause_id, root, start_ms, parked)
- VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)`
+ cause, cause_id, root, start_ms, parked, root_by)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`
 
 // InsertExecution inserts e and sets e.No. ErrConflict: the id is taken. A payload blob
 // must have been reserved (ReserveBlob); otherwise ErrNotFound.
@@ -157,7 +166,7 @@ func (t *Tx) insertStatement(e *Execution, input any, bytes int64) (query string
 	if e.isApart() {
 		inline = nil
 	}
-	query, args = insertExecution, append(make([]any, 0, 27),
+	query, args = insertExecution, append(make([]any, 0, 28),
 		e.ID[:], e.Account, int64(e.Environment), e.Workflow, e.Revision, int64(e.Machine),
 		e.Batch, e.Item, textArg(e.ItemID), int64(e.Status), int64(e.Phase), int64(e.State),
 		e.StartedMs, e.FinishedMs, inline, t.hide(e.Input.Blob), sizeArg(e.Input), idArg(e.RetryOf), bytesArg(e.Trace), e.Starter, e.StartedBy, bytes)
@@ -166,7 +175,7 @@ func (t *Tx) insertStatement(e *Execution, input any, bytes int64) (query string
 		if e.State == StateDelayed {
 			parked = WaitTimer
 		}
-		query, args = insertCaused, append(args, int64(e.Cause), textArg(e.CauseID), e.Root, e.StartMs, int64(parked))
+		query, args = insertCaused, append(args, int64(e.Cause), textArg(e.CauseID), e.Root, e.StartMs, int64(parked), numberArg(e.RootBy))
 	}
 	return query, args
 }

@@ -11,9 +11,9 @@ import (
 const (
 	executionColumns = `e.no, e.id, e.account, e.environment, e.workflow, e.revision, e.machine,
  e.batch, e.item, e.item_id, e.status, e.phase, e.state, e.started_ms, e.finished_ms, e.retry_of, e.trace, e.starter, e.started_by,
- e.cause, e.cause_id, e.root, e.start_ms, e.parked, e.waits`
+ e.cause, e.cause_id, e.root, e.start_ms, e.parked, e.waits, e.root_by`
 	inputColumns    = `, COALESCE(e.input, i.data), e.input_blob, e.input_size`
-	inputAt         = 25
+	inputAt         = 26
 	fromInput       = ` FROM execution e LEFT JOIN input i ON i.execution = e.no`
 	selectExecution = `SELECT ` + executionColumns + inputColumns + fromInput
 	faultAt         = inputAt + 3
@@ -28,7 +28,7 @@ func (r *Reader) scanExecution(rw Row, e *Execution) {
 		Batch: rw.Int(7), Item: rw.Int(8), ItemID: rw.Text(9),
 		Status: chargehand.Status(rw.Int(10)), Phase: chargehand.Phase(rw.Int(11)), State: ExecutionState(rw.Int(12)),
 		StartedMs: rw.Int(13), FinishedMs: rw.Int(14), Trace: rw.Bytes(16), Starter: rw.Int(17), StartedBy: rw.Int(18),
-		Cause: Cause(rw.Int(19)), CauseID: rw.Text(20), Root: rw.Int(21), StartMs: rw.Int(22),
+		Cause: Cause(rw.Int(19)), CauseID: rw.Text(20), Root: rw.Int(21), StartMs: rw.Int(22), RootBy: rw.Int(25),
 	}
 	scanID(rw, 1, &e.ID)
 	scanID(rw, 15, &e.RetryOf)
@@ -139,6 +139,16 @@ func (r *Reader) QueuedSingles(account int64, env chargehand.Environment, workfl
 		account, int64(env), workflow, int64(limit))
 }
 
+// actorOf is Execution.Actor, as the index of queued singles by actor has it.
+const actorOf = `COALESCE(root_by, started_by)`
+
+// QueuedSinglesOf is QueuedSingles for those of one actor (Execution.Actor), 0 for those that no request has led to.
+func (r *Reader) QueuedSinglesOf(actor, account int64, env chargehand.Environment, workflow int64, limit int) ([]Execution, error) {
+	return r.executions("read queued executions of an actor", selectExecution+`
+ WHERE e.account = ?1 AND e.environment = ?2 AND e.workflow = ?3 AND `+actorOf+` = ?5 AND e.state = 1 AND e.batch = 0 ORDER BY e.no LIMIT ?4`,
+		account, int64(env), workflow, int64(limit), actor)
+}
+
 // QueuedWorkflow is a workflow that has queued singles in an environment.
 type QueuedWorkflow struct {
 	Account     int64
@@ -159,6 +169,20 @@ func (r *Reader) QueuedWorkflows() (map[QueuedWorkflow]int64, error) {
 		return nil, fmt.Errorf("count queued executions: %w", err)
 	}
 	return counts, nil
+}
+
+// QueuedActor is an actor whose singles are queued in a workflow.
+type QueuedActor struct {
+	QueuedWorkflow
+	Actor int64 // Execution.Actor
+}
+
+// QueuedActors reads who has queued singles in which workflow. It reads all of them: for recovery.
+func (r *Reader) QueuedActors() ([]QueuedActor, error) {
+	return readAll(r, "read who has queued executions", `SELECT DISTINCT account, environment, workflow, `+actorOf+`
+ FROM execution WHERE state = 1 AND batch = 0`, func(row Row, q *QueuedActor) {
+		*q = QueuedActor{QueuedWorkflow{row.Int(0), chargehand.Environment(row.Int(1)), row.Int(2)}, row.Int(3)}
+	})
 }
 
 // StateCounts counts executions by state. StateEnded is never among them.

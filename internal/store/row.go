@@ -39,6 +39,14 @@ func textArg(s string) any {
 	return s
 }
 
+// numberArg keeps a number that most rows do not have out of them.
+func numberArg(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
 func flagArg(b bool) any {
 	if b {
 		return int64(1)

@@ -20,7 +20,7 @@ import (
 func (e *Engine) startActivity(inst *instance, c *machine.Command) {
 	started := &call{
 		no: inst.no, traced: spanOf(&inst.row), command: c.ID, seq: c.Seq,
-		account: inst.row.Account, workflow: inst.row.Workflow, secrets: inst.secrets,
+		account: inst.row.Account, workflow: inst.row.Workflow, key: inst.row.Actor(), secrets: inst.secrets,
 		request: activity.Call{
 			Environment: inst.row.Environment, Execution: inst.row.ID, Kind: c.Activity, Args: c.Args, Input: c.Input,
 			Reference: c.Reference, Metadata: c.Metadata, Key: c.Key, Attempt: c.Attempt,

@@ -69,6 +69,13 @@ type Limits struct {
 	CallsPerWorkflow     int
 	ProcessesPerWorkflow int
 	ScriptsPerWorkflow   int
+
+	// Bounds of what one key or person has started in one environment, over all workflows; 0: as many as there are
+	// permits. What it has started in turn counts. What no request has led to is bounded for each workflow.
+	SlotsPerKey     int // executions of an account that run
+	CallsPerKey     int
+	ProcessesPerKey int
+	ScriptsPerKey   int
 }
 
 func (l Limits) withDefaults() Limits {

@@ -127,9 +127,16 @@ func (fx *fixture) id() (id [16]byte) {
 func (fx *fixture) row(revision int64, input string) store.Execution {
 	return store.Execution{
 		ID: chargehand.ExecutionID(fx.id()), Account: fx.account.No, Environment: chargehand.Live,
-		Workflow: revision, Revision: revision,
+		Workflow: revision, Revision: revision, StartedBy: fx.starter(),
 		Input: store.Payload{Inline: []byte(input), Size: int64(len(input))},
 	}
+}
+
+func (fx *fixture) starter() int64 {
+	if fx.by == nil {
+		return 0
+	}
+	return fx.by()
 }
 
 func (fx *fixture) startOne(revision int64, input string) (store.Execution, error) {
@@ -176,7 +183,7 @@ func (fx *fixture) batch(revision int64, concurrency int, inputs []string) store
 	b := store.Batch{
 		ID: chargehand.BatchID(fx.id()), Account: fx.account.No, Environment: chargehand.Live,
 		Workflow: revision, Revision: revision, Concurrency: concurrency, RequestedConcurrency: concurrency,
-		Total: int64(len(inputs)),
+		Total: int64(len(inputs)), StartedBy: fx.starter(),
 	}
 	err := fx.store.Update(context.Background(), func(tx *store.Tx) error {
 		if err := tx.InsertBatch(&b); err != nil {
@@ -184,7 +191,7 @@ func (fx *fixture) batch(revision int64, concurrency int, inputs []string) store
 		}
 		for i, input := range inputs {
 			row := fx.row(revision, input)
-			row.Batch, row.Item, row.Machine = b.No, int64(i), machine.Revision
+			row.Batch, row.Item, row.Machine, row.StartedBy = b.No, int64(i), machine.Revision, b.StartedBy
 			row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 			if err := tx.InsertExecution(&row); err != nil {
 				return err

@@ -54,6 +54,6 @@ func (e *Engine) released(list []store.Released) {
 			continue
 		}
 		e.stats.queued.Add(1)
-		e.slots.notifyQueued(e.slots.singles(r.Queue.Account, ownerOf(&store.Execution{Environment: r.Queue.Environment, Workflow: r.Queue.Workflow})))
+		e.slots.notifyQueued(e.slots.singles(r.Queue.Account, ownerOfQueued(r.Queue)))
 	}
 }

@@ -91,12 +91,18 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.ctx = e.services.Context()
 	e.activities, e.cancelAll = context.WithCancel(context.Background())
 	spawn := func(c *call) { e.goWork(func() { growStack(); e.perform(c) }) }
-	e.calls = newPool(fair.Limits{Permits: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow}, spawn)
+	e.calls = newPool(fair.Limits{Permits: c.Limits.Calls, PerWorkflow: c.Limits.CallsPerWorkflow, PerKey: c.Limits.CallsPerKey}, spawn)
 	e.streams = newPool(fair.Limits{Permits: c.Limits.Streams}, spawn)
-	e.processes = newPool(fair.Limits{Permits: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow}, spawn)
-	e.scripts = newPool(fair.Limits{Permits: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow}, spawn)
+	e.processes = newPool(fair.Limits{
+		Permits: c.Limits.Processes, PerWorkflow: c.Limits.ProcessesPerWorkflow, PerKey: c.Limits.ProcessesPerKey,
+	}, spawn)
+	e.scripts = newPool(fair.Limits{
+		Permits: c.Limits.Scripts, PerWorkflow: c.Limits.ScriptsPerWorkflow, PerKey: c.Limits.ScriptsPerKey,
+	}, spawn)
 	schedule := func(q *queue) { e.goWork(func() { e.schedule(q) }) }
-	e.slots = newSlots(fair.Limits{Permits: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow}, schedule)
+	e.slots = newSlots(fair.Limits{
+		Permits: c.Limits.AccountSlots, PerWorkflow: c.Limits.SlotsPerWorkflow, PerKey: c.Limits.SlotsPerKey,
+	}, schedule)
 	e.timers = newTimers(c.Limits.TimerWindow, c.Limits.Wakes, e.nowMs)
 	for _, clock := range e.timers.each() {
 		clock.read = e.readTimers

@@ -88,6 +88,10 @@ func faultRound(t *testing.T, seed uint64) [faults]int {
 		random: rand.New(rand.NewPCG(seed, 7)),
 	}
 	f.limits.AccountSlots = 3
+	if seed%2 == 1 {
+		f.limits.SlotsPerKey, f.limits.CallsPerKey = 2, 1
+		f.by = func() int64 { return int64(f.n(3)) }
+	}
 	f.faulty = &faultyDB{DB: f.db, free: make(chan struct{})}
 	f.rows = store.New(f.faulty)
 	f.start()
@@ -182,7 +186,16 @@ func (f *faulting) bounds(c store.Conn) error {
 	if total > int64(f.limits.AccountSlots) {
 		f.exceed("the account has %d active executions", total)
 	}
-	return err
+	if err != nil || f.limits.SlotsPerKey == 0 {
+		return err
+	}
+	return c.Query(`SELECT COALESCE(root_by, started_by), COUNT(*) FROM execution WHERE state = 3
+ GROUP BY 1, CASE WHEN COALESCE(root_by, started_by) = 0 THEN workflow END`, func(r store.Row) error {
+		if r.Int(1) > int64(f.limits.SlotsPerKey) {
+			f.exceed("key %d has %d active executions", r.Int(0), r.Int(1))
+		}
+		return nil
+	})
 }
 
 func (f *faulting) exceed(format string, args ...any) {

@@ -43,6 +43,7 @@ type fixture struct {
 	ids   uint64
 
 	limits Limits
+	by     func() int64            // who starts the next execution or batch; nil: no one
 	wrap   func(store.DB) store.DB // around the database
 	poison error                   // of Put
 	rows   *store.Store            // of the engine, instead of store

@@ -185,10 +185,28 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 		held += a.held
 		inEnvironments := 0
 		for _, sh := range a.shares {
-			inWorkflows := 0
+			inWorkflows, ofKeys := 0, 0
 			for workflow, leases := range sh.workflows {
 				check(fmt.Sprintf("workflow %d", workflow), leases.singles)
+				held := leases.singles.held
+				for key, lane := range leases.lanes {
+					check(fmt.Sprintf("key %d in workflow %d", key, workflow), lane)
+					held += lane.held
+				}
+				for _, batch := range leases.batches {
+					held += batch.held
+				}
+				if leases.held != held {
+					complain("workflow %d holds %d leases, its queues %d", workflow, leases.held, held)
+				}
 				inWorkflows += leases.held
+				ofKeys += fx.leasesOfKey(fmt.Sprintf("no key in workflow %d", workflow), &leases.none, complain)
+			}
+			for number, key := range sh.keys {
+				ofKeys += fx.leasesOfKey(fmt.Sprintf("key %d", number), key, complain)
+			}
+			if sh.held != ofKeys {
+				complain("an environment of account %d holds %d leases, its keys %d", number, sh.held, ofKeys)
 			}
 			if sh.held != inWorkflows {
 				complain("an environment of account %d holds %d leases, its workflows %d", number, sh.held, inWorkflows)
@@ -208,6 +226,20 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 	if held != total || held != active {
 		complain("accounts hold %d leases, their queues %d; %d executions are active", held, total, active)
 	}
+}
+
+// leasesOfKey checks those of one key, and returns their number.
+func (fx *fixture) leasesOfKey(name string, key *keyLeases, complain func(string, ...any)) int {
+	held := 0
+	for n := key.queues.First(); n != nil; n = n.Next() {
+		if held += n.Value.held; n.Value.key != key {
+			complain("a queue of %s counts for another key", name)
+		}
+	}
+	if key.held != held {
+		complain("%s holds %d leases, its queues %d", name, key.held, held)
+	}
+	return held
 }
 
 // timersInMemory checks that each of an environment has its row, and that none is missing of those that are due next.

@@ -17,6 +17,7 @@ type call struct {
 	no       int64 // of the execution
 	account  int64
 	workflow int64
+	key      int64 // fair.Owner.Key
 	command  machine.CommandID
 	seq      int // of the timeline entry
 	request  activity.Call
@@ -45,7 +46,7 @@ const (
 )
 
 // pool bounds how many activities of one class run at once. An activity that waits for a permit is a
-// ticket of a line, not a goroutine. The line shares the permits among environments and workflows.
+// ticket of a line, not a goroutine. The line shares the permits among environments, workflows and keys.
 type pool struct {
 	// spawn performs a call on a goroutine of its own, which calls release once the runner has
 	// returned.
@@ -61,7 +62,7 @@ func newPool(limits fair.Limits, spawn func(*call)) *pool {
 }
 
 func (c *call) owner() fair.Owner {
-	return fair.Owner{Environment: c.request.Environment, Workflow: c.workflow}
+	return fair.Owner{Environment: c.request.Environment, Workflow: c.workflow, Key: c.key}
 }
 
 // submit starts c, now or when a permit is free.

@@ -3,6 +3,8 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
@@ -17,28 +19,43 @@ const maxGrant = 64
 type queue struct {
 	share    *share
 	workflow *workflowLeases
+	key      *keyLeases
+	groups   *groups
 	owner    fair.Owner
 	batch    int64    // internal number, 0 for singles
 	batchID  [16]byte // for its watchers
 	limit    int      // leases at once: the concurrency of a batch
 
-	held       int      // leases handed out, granted ones included
-	granted    []*lease // for the scheduler, which has not taken them yet
-	woken      int      // how many of granted are for woken executions
-	ready      []int64  // woken executions, in the order in which they were woken
-	hasQueued  bool     // rows may be queued
-	arrivals   uint64   // calls of notifyQueued
-	departures uint64   // calls of noteDeparture
-	scheduling bool     // its scheduler runs
-	closed     bool     // its batch is cancelled: it starts nothing more
-	listed     *queueList
-	before     *queue // neighbours in the list
-	after      *queue
+	held       int               // leases handed out, granted ones included
+	granted    []*lease          // for the scheduler, which has not taken them yet
+	woken      int               // how many of granted are for woken executions
+	ready      []int64           // woken executions, in the order in which they were woken
+	hasQueued  bool              // rows may be queued
+	arrivals   uint64            // calls of notifyQueued
+	departures uint64            // calls of noteDeparture
+	scheduling bool              // its scheduler runs
+	closed     bool              // its batch is cancelled: it starts nothing more
+	position   fair.Node[*queue] // in one of its groups
+	ofKey      fair.Node[*queue] // in the queues of its key
+}
+
+// newQueue completes a queue.
+func newQueue(sh *share, w *workflowLeases, k *keyLeases, g *groups, q queue) *queue {
+	q.share, q.workflow, q.key, q.groups = sh, w, k, g
+	made := &q
+	made.position.Value, made.ofKey.Value = made, made
+	k.queues.Push(&made.ofKey)
+	return made
 }
 
 // ownerOf is the owner of the permits that an execution takes (package fair).
 func ownerOf(row *store.Execution) fair.Owner {
-	return fair.Owner{Environment: row.Environment, Workflow: row.Workflow}
+	return fair.Owner{Environment: row.Environment, Workflow: row.Workflow, Key: row.Actor()}
+}
+
+// ownerOfQueued is ownerOf for what an actor has queued.
+func ownerOfQueued(q store.QueuedActor) fair.Owner {
+	return fair.Owner{Environment: q.Environment, Workflow: q.Workflow, Key: q.Actor}
 }
 
 // queueOf returns the queue of an execution that has not ended.
@@ -92,11 +109,11 @@ func (e *Engine) BatchReady(batch int64) {
 	})
 }
 
-// singles returns the queue of a workflow's executions without a batch in an environment.
+// singles returns the queue of the executions of an owner that are not in a batch.
 func (s *slots) singles(account int64, owner fair.Owner) *queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.leasesOf(account, owner).singles
+	return s.singlesOf(account, owner)
 }
 
 // batch returns the queue of a batch, or nil if there is none in memory.
@@ -112,9 +129,10 @@ func (s *slots) addBatch(b *store.Batch) *queue {
 	defer s.mu.Unlock()
 	q := s.batches[b.No]
 	if q == nil {
-		owner := fair.Owner{Environment: b.Environment, Workflow: b.Workflow}
+		owner := fair.Owner{Environment: b.Environment, Workflow: b.Workflow, Key: b.StartedBy}
 		w := s.leasesOf(b.Account, owner)
-		q = &queue{share: w.singles.share, workflow: w, owner: owner, batch: b.No, batchID: b.ID, limit: b.Concurrency}
+		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), new(groups).init(),
+			queue{owner: owner, batch: b.No, batchID: b.ID, limit: b.Concurrency})
 		s.batches[b.No], w.batches[b.No] = q, q
 	}
 	return q
@@ -147,6 +165,7 @@ func (s *slots) notifyAllQueued() {
 		for _, sh := range a.shares {
 			for _, w := range sh.workflows {
 				all = append(all, w.singles)
+				all = slices.AppendSeq(all, maps.Values(w.lanes))
 			}
 		}
 	}
@@ -228,9 +247,7 @@ func (s *slots) close(q *queue) {
 	q.closed = true
 	q.ready = nil
 	q.hasQueued = false
-	if q.listed != nil {
-		q.listed.remove(q)
-	}
+	s.list(q)
 	s.mu.Unlock()
 }
 
@@ -241,66 +258,65 @@ func (s *slots) forget(batch int64) {
 	if q := s.batches[batch]; q != nil {
 		delete(q.workflow.batches, batch)
 		delete(s.batches, batch)
+		q.ofKey.Leave()
 	}
 }
 
-// list puts q into the list of queues that wait for a lease, or takes it out. The caller holds
-// s.mu.
+// list puts q into its group of queues that want a lease, or takes it out. The caller holds s.mu.
 func (s *slots) list(q *queue) {
-	var to *queueList
+	var to *fair.List[*queue]
 	switch {
-	case q.closed || q.held >= q.limit || !s.limits.Allows(q.workflow.held):
+	case q.closed || q.held >= q.limit || !s.limits.AllowsKey(q.key.held):
 	case len(q.ready) > q.woken:
-		to = &q.share.ready
+		to = &q.groups.ready.queues
 	case q.hasQueued && len(q.granted)-q.woken < maxGrant:
-		to = &q.share.queued
+		to = &q.groups.queued.queues
 	}
-	if q.listed == to {
-		return
-	}
-	if q.listed != nil {
-		q.listed.remove(q)
-	}
-	if to != nil {
-		to.push(q)
+	if q.position.List() != to {
+		q.position.Move(to)
+		s.listGroups(q)
 	}
 }
 
-// listAll calls list for all queues of the same workflow, whose bound they share. The caller holds
-// s.mu.
+// listGroups puts the groups of q into the lists of its environment, or takes them out. The caller holds s.mu.
+func (s *slots) listGroups(q *queue) {
+	may := s.limits.Allows(q.workflow.held)
+	q.groups.ready.list(may, &q.share.ready)
+	q.groups.queued.list(may, &q.share.queued)
+}
+
+func (g *group) list(may bool, to *fair.List[*group]) {
+	if !may || g.queues.First() == nil {
+		to = nil
+	}
+	g.position.Move(to)
+}
+
+// leaveGroup takes q out of its group, which goes behind the other groups if more of it wait. Listed again, q is behind
+// them. The caller holds s.mu.
+func (s *slots) leaveGroup(q *queue) {
+	for _, g := range [...]*group{&q.groups.ready, &q.groups.queued} {
+		if q.position.List() == &g.queues {
+			g.position.Leave()
+		}
+	}
+	q.position.Leave()
+	s.listGroups(q)
+}
+
+// listAll lists q, which holds one lease more or less, and the queues and groups that share a bound with it. The caller
+// holds s.mu.
 func (s *slots) listAll(q *queue) {
-	s.list(q)
-	if s.limits.PerWorkflow <= 0 {
-		return
+	if s.limits.AtKeyBound(q.key.held) { // q is one of them, mostly not the first
+		for n := q.key.queues.First(); n != nil; n = n.Next() {
+			s.list(n.Value)
+		}
 	}
-	s.list(q.workflow.singles)
-	for _, other := range q.workflow.batches {
-		s.list(other)
+	s.list(q) // also if its batch is forgotten
+	if s.limits.PerWorkflow > 0 {
+		s.listGroups(q.workflow.singles) // and those of the lanes
+		for _, other := range q.workflow.batches {
+			s.listGroups(other)
+		}
 	}
-}
-
-type queueList struct{ first, last *queue }
-
-func (l *queueList) push(q *queue) {
-	q.listed, q.before, q.after = l, l.last, nil
-	if l.last != nil {
-		l.last.after = q
-	} else {
-		l.first = q
-	}
-	l.last = q
-}
-
-func (l *queueList) remove(q *queue) {
-	if q.before != nil {
-		q.before.after = q.after
-	} else {
-		l.first = q.after
-	}
-	if q.after != nil {
-		q.after.before = q.before
-	} else {
-		l.last = q.before
-	}
-	q.listed, q.before, q.after = nil, nil, nil
 }

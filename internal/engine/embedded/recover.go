@@ -2,10 +2,7 @@ package embedded
 
 import (
 	"context"
-	"maps"
-	"slices"
 
-	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -17,10 +14,14 @@ const recoveryPage = 500
 func (e *Engine) recover(ctx context.Context) error {
 	e.slots.stop()
 	var queued map[store.QueuedWorkflow]int64
+	var waiting []store.QueuedActor
 	var accounts []store.Account
 	var batches []store.Batch
 	err := e.store.View(ctx, func(r *store.Reader) (err error) {
 		if queued, err = r.QueuedWorkflows(); err != nil {
+			return err
+		}
+		if waiting, err = e.queuedSingles(r, queued); err != nil {
 			return err
 		}
 		if accounts, err = r.Accounts(); err != nil {
@@ -32,7 +33,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.queued.count = maps.Clone(queued) // it changes from here on
+	e.queued.count = queued
 	for _, a := range accounts {
 		e.accounts.Store(a.No, a.ID)
 	}
@@ -48,7 +49,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.startQueues(slices.Collect(maps.Keys(queued)), batches)
+	e.startQueues(waiting, batches)
 	if len(active) > 0 {
 		e.log.Info("executions recovered", "count", len(active), "interruptions", e.stats.interruptions.Load())
 	}
@@ -91,10 +92,21 @@ func (e *Engine) recoverRows(ctx context.Context) (active []int64, err error) {
 	return active, nil
 }
 
+// queuedSingles returns which queues have singles.
+func (e *Engine) queuedSingles(r *store.Reader, counts map[store.QueuedWorkflow]int64) (list []store.QueuedActor, err error) {
+	if e.limits.SlotsPerKey > 0 {
+		return r.QueuedActors()
+	}
+	for workflow := range counts {
+		list = append(list, store.QueuedActor{QueuedWorkflow: workflow})
+	}
+	return list, nil
+}
+
 // startQueues lets queued executions start and continues the cancellation of batches.
-func (e *Engine) startQueues(waiting []store.QueuedWorkflow, batches []store.Batch) {
+func (e *Engine) startQueues(waiting []store.QueuedActor, batches []store.Batch) {
 	for _, w := range waiting {
-		e.slots.notifyQueued(e.slots.singles(w.Account, fair.Owner{Environment: w.Environment, Workflow: w.Workflow}))
+		e.slots.notifyQueued(e.slots.singles(w.Account, ownerOfQueued(w)))
 	}
 	for _, b := range batches {
 		if !b.CancelRequested {

@@ -20,7 +20,7 @@ const (
 // schedule gives the leases that were granted to a queue to its executions, until no more are
 // granted. Each queue has at most one scheduler at a time.
 func (e *Engine) schedule(q *queue) {
-	reader := queueReader{queue: q, ahead: 1, most: maxStarted}
+	reader := queueReader{queue: q, byKey: e.limits.SlotsPerKey > 0, ahead: 1, most: maxStarted}
 	e.retry(func() bool {
 		for {
 			g, ok := e.slots.next(q)
@@ -46,9 +46,10 @@ func (e *Engine) schedule(q *queue) {
 // queueReader reads the queued rows of a queue in order.
 type queueReader struct {
 	queue   *queue
-	ahead   int // rows to read per lease: it grows while executions need no lease
-	most    int // maxStarted or maxEnded
-	skipped int // rows whose executions had a driver
+	byKey   bool // keys have a bound: its singles are those of its key
+	ahead   int  // rows to read per lease: it grows while executions need no lease
+	most    int  // maxStarted or maxEnded
+	skipped int  // rows whose executions had a driver
 }
 
 // read returns the next rows, at most limit. Fewer than limit means that there are no more.
@@ -56,7 +57,11 @@ func (q *queueReader) read(r *store.Reader, limit int) ([]store.Execution, error
 	if q.queue.batch != 0 {
 		return r.QueuedItems(q.queue.batch, limit)
 	}
-	return r.QueuedSingles(q.queue.share.account.number, q.queue.owner.Environment, q.queue.owner.Workflow, limit)
+	account, owner := q.queue.share.account.number, q.queue.owner
+	if q.byKey {
+		return r.QueuedSinglesOf(owner.Key, account, owner.Environment, owner.Workflow, limit)
+	}
+	return r.QueuedSingles(account, owner.Environment, owner.Workflow, limit)
 }
 
 // startQueued starts queued executions in their order, as many as get a lease, in one Update. An

@@ -15,6 +15,10 @@ import (
 // a batch. Package fair tells how the environments of an account share its leases: test never holds
 // more than half of them. The queues of an environment take turns. Within a queue woken executions
 // (StateReady) go before queued ones, and a queue with woken executions goes before one without.
+//
+// Where keys have a bound, the singles that a key has started in a workflow have a queue of their own,
+// so that no other key waits behind those of a key that holds all it may. The queues of a workflow
+// then share its turn.
 type slots struct {
 	limits fair.Limits // of an account
 	// schedule starts the scheduler of a queue that has been granted leases.
@@ -41,16 +45,41 @@ type share struct {
 	limit     int
 	held      int
 	workflows map[int64]*workflowLeases
-	// The queues that want a lease and may have one. Those with woken executions are in ready.
-	ready  queueList
-	queued queueList
+	keys      map[int64]*keyLeases // where they have a bound
+	// Whose queues want a lease and may have one. Those with woken executions are in ready.
+	ready  fair.List[*group]
+	queued fair.List[*group]
 }
 
 // workflowLeases are the leases of one workflow in one environment.
 type workflowLeases struct {
 	held    int
-	singles *queue
+	singles *queue           // of all keys, or, where keys have a bound, of what no key has started
+	lanes   map[int64]*queue // then the singles of keys
+	groups  groups           // of singles and lanes
+	none    keyLeases        // of what no key has started
 	batches map[int64]*queue
+}
+
+// keyLeases are the leases of what one key has started in one environment, over all workflows.
+type keyLeases struct {
+	held   int
+	queues fair.List[*queue] // in the order of their latest leases
+}
+
+// group is what takes turns in an environment: a batch, or the singles of a workflow. Those of its
+// queues that want a lease take turns within it.
+type group struct {
+	queues   fair.List[*queue]
+	position fair.Node[*group]
+}
+
+// groups are one of the queues with woken executions, and one of the others.
+type groups struct{ ready, queued group }
+
+func (g *groups) init() *groups {
+	g.ready.position.Value, g.queued.position.Value = &g.ready, &g.queued
+	return g
 }
 
 // lease is one slot. It has one holder: an execution in memory, a message to one, or the record of
@@ -73,7 +102,9 @@ func (s *slots) account(number int64) *account {
 	if a == nil {
 		a = &account{number: number}
 		for i, limit := range [2]int{s.limits.Permits, s.limits.OfTest()} {
-			a.shares[i] = &share{account: a, limit: limit, workflows: make(map[int64]*workflowLeases)}
+			a.shares[i] = &share{
+				account: a, limit: limit, workflows: make(map[int64]*workflowLeases), keys: make(map[int64]*keyLeases),
+			}
 		}
 		s.accounts[number] = a
 	}
@@ -89,26 +120,73 @@ func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 	w := sh.workflows[owner.Workflow]
 	if w == nil {
 		w = &workflowLeases{batches: make(map[int64]*queue)}
-		w.singles = &queue{share: sh, workflow: w, owner: owner, limit: s.limits.Permits}
 		sh.workflows[owner.Workflow] = w
+		owner.Key = 0
+		w.singles = newQueue(sh, w, &w.none, w.groups.init(), queue{owner: owner, limit: s.limits.Permits})
 	}
 	return w
+}
+
+// keyOf returns the leases of a key, or those of what no key has started in a workflow. Where keys have no bound, that
+// is everything. The caller holds s.mu.
+func (s *slots) keyOf(w *workflowLeases, key int64) *keyLeases {
+	if s.limits.PerKey <= 0 || key == 0 {
+		return &w.none
+	}
+	keys := w.singles.share.keys
+	k := keys[key]
+	if k == nil {
+		k = &keyLeases{}
+		keys[key] = k
+	}
+	return k
+}
+
+// singlesOf returns the queue of the singles of an owner. The caller holds s.mu.
+func (s *slots) singlesOf(account int64, owner fair.Owner) *queue {
+	w := s.leasesOf(account, owner)
+	if s.limits.PerKey <= 0 || owner.Key == 0 {
+		return w.singles
+	}
+	q := w.lanes[owner.Key]
+	if q == nil {
+		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), &w.groups, queue{owner: owner, limit: s.limits.Permits})
+		if w.lanes == nil {
+			w.lanes = make(map[int64]*queue)
+		}
+		w.lanes[owner.Key] = q
+	}
+	return q
 }
 
 // free reports whether an execution of q may have one more lease. The caller holds s.mu.
 func (s *slots) free(q *queue) bool {
 	a := q.share.account
 	return !s.closed && !q.closed && a.held < s.limits.Permits && q.share.held < q.share.limit &&
-		q.held < q.limit && s.limits.Allows(q.workflow.held)
+		q.held < q.limit && s.limits.Allows(q.workflow.held) && s.limits.AllowsKey(q.key.held)
 }
 
-// newLease makes a lease of q, whatever the bounds are. The caller holds s.mu.
+// take makes a lease of q, for which free says that there is one. The caller holds s.mu.
+func (s *slots) take(q *queue) *lease {
+	l := s.newLease(q)
+	if s.limits.PerKey > 0 { // without, no queue that shares a bound with q is listed while a lease is free
+		s.listAll(q)
+	}
+	return l
+}
+
+// newLease makes a lease of q, whatever the bounds are, and lists no queues. The caller holds s.mu.
 func (s *slots) newLease(q *queue) *lease {
 	q.share.account.held++
 	q.share.account.afterLive = q.share == q.share.account.shares[0]
 	q.share.held++
 	q.workflow.held++
+	q.key.held++
 	q.held++
+	if s.limits.PerKey > 0 && q.ofKey.List() != nil {
+		q.ofKey.Leave() // behind the other queues of the key, when they all wait for one lease of it
+		q.key.queues.Push(&q.ofKey)
+	}
 	return &lease{queue: q}
 }
 
@@ -120,25 +198,27 @@ func (s *slots) acquire(q *queue) *lease {
 	if !s.free(q) || len(q.ready) > 0 {
 		return nil
 	}
-	return s.newLease(q)
+	return s.take(q)
 }
 
-// acquireNew is acquire for a new single, which goes behind the queued ones of its workflow.
+// acquireNew is acquire for a new single, which goes behind the queued ones of its queue.
 func (s *slots) acquireNew(account int64, owner fair.Owner) (*queue, *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.leasesOf(account, owner).singles
+	q := s.singlesOf(account, owner)
 	if !s.free(q) || q.hasQueued || len(q.ready) > 0 {
 		return q, nil
 	}
-	return q, s.newLease(q)
+	return q, s.take(q)
 }
 
 // adopt leases a slot to an execution whose row says StateActive, whatever the bounds are.
 func (s *slots) adopt(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.newLease(q)
+	l := s.newLease(q)
+	s.listAll(q) // others that wait may have none any more
+	return l
 }
 
 // release gives leases back. A nil lease is ignored.
@@ -156,6 +236,7 @@ func (s *slots) release(leases ...*lease) {
 			q.share.account.held--
 			q.share.held--
 			q.workflow.held--
+			q.key.held--
 			q.held--
 			s.listAll(q)
 			s.grant(q.share.account)
@@ -170,14 +251,15 @@ func (a *account) next() (q *queue, woken bool) {
 	if at < 0 {
 		return nil, false
 	}
-	if best := a.shares[at]; best.ready.first == nil {
-		return best.queued.first, false
+	list, woken := &a.shares[at].ready, true
+	if list.First() == nil {
+		list, woken = &a.shares[at].queued, false
 	}
-	return a.shares[at].ready.first, true
+	return list.First().Value.queues.First().Value, woken
 }
 
 func (sh *share) fair() fair.Share {
-	return fair.Share{Held: sh.held, Limit: sh.limit, Waits: sh.ready.first != nil || sh.queued.first != nil}
+	return fair.Share{Held: sh.held, Limit: sh.limit, Waits: sh.ready.First() != nil || sh.queued.First() != nil}
 }
 
 // grant leases the free slots of an account to its queues in turn. The caller holds s.mu.
@@ -191,7 +273,7 @@ func (s *slots) grant(a *account) {
 		if woken {
 			q.woken++
 		}
-		q.listed.remove(q)
+		s.leaveGroup(q)
 		s.listAll(q)
 		if !q.scheduling {
 			q.scheduling = true

@@ -1,7 +1,9 @@
 package embedded
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/chargehand/chargehand"
@@ -78,6 +80,127 @@ func TestSlotsOfAWorkflowAreBounded(t *testing.T) {
 	s.release(first)
 	if got, ok := s.next(batch); !ok || len(got.leases) != 1 {
 		t.Fatalf("got %+v, %v, when a slot of the workflow was free", got, ok)
+	}
+}
+
+var (
+	firstKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 7}
+	otherKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 8}
+	firstKeyToo = fair.Owner{Environment: chargehand.Live, Workflow: 2, Key: 7}
+)
+
+// newKeySlots are slots of which each key may have so many.
+func newKeySlots(limit, ofKey int) *slots {
+	return newSlots(fair.Limits{Permits: limit, PerKey: ofKey}, func(*queue) {})
+}
+
+// granted takes what was granted to a queue for queued executions.
+func granted(s *slots, q *queue) []*lease {
+	got, _ := s.next(q)
+	s.next(q) // its scheduler ends
+	return got.leases
+}
+
+// TestSlotsOfAKeyAreBounded: what a key has started holds as many slots as it may, in all workflows and batches, and
+// keeps nothing waiting that others have started.
+func TestSlotsOfAKeyAreBounded(t *testing.T) {
+	s := newKeySlots(100, 2)
+	mine, first := s.acquireNew(1, firstKey)
+	_, second := s.acquireNew(1, firstKeyToo)
+	if _, l := s.acquireNew(1, firstKey); first == nil || second == nil || l != nil {
+		t.Fatal("a key holds fewer slots than it may, or more")
+	}
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 3, No: 7, Environment: chargehand.Live, Concurrency: 5, StartedBy: 7})
+	s.notifyQueued(mine)
+	s.notifyQueued(batch)
+	if len(granted(s, mine))+len(granted(s, batch)) > 0 {
+		t.Fatal("a key got a slot that it may not have")
+	}
+	if _, l := s.acquireNew(1, otherKey); l == nil {
+		t.Fatal("another key of the workflow was refused")
+	}
+	if _, l := s.acquireNew(1, ownLive); l == nil {
+		t.Fatal("what no key has started was refused")
+	}
+	if _, l := s.acquireNew(1, fair.Owner{Environment: chargehand.Test, Workflow: 1, Key: 7}); l == nil {
+		t.Fatal("the bound counts the slots of the other environment")
+	}
+	s.release(first)
+	s.release(second)
+	if a, b := granted(s, mine), granted(s, batch); len(a) != 1 || len(b) != 1 {
+		t.Fatalf("%d and %d slots, want one each for the singles and the batch", len(a), len(b))
+	}
+}
+
+// TestSlotsOfNoKeyAreBounded: what no key has started holds, in each workflow, as many slots as a key may.
+func TestSlotsOfNoKeyAreBounded(t *testing.T) {
+	s := newKeySlots(100, 1)
+	_, first := s.acquireNew(1, ownLive)
+	_, more := s.acquireNew(1, ownLive)
+	_, other := s.acquireNew(1, otherLive)
+	if first == nil || more != nil || other == nil {
+		t.Fatalf("got %v, %v in the first workflow, %v in another", first, more, other)
+	}
+}
+
+// TestKeysOfAWorkflowAlternate: workflows take turns, however many keys each has.
+func TestKeysOfAWorkflowAlternate(t *testing.T) {
+	s := newKeySlots(1, 5)
+	_, held := s.acquireNew(1, ownTest)
+	names := map[*queue]string{
+		s.singles(1, firstKey): "a7", s.singles(1, otherKey): "a8", s.singles(1, ownLive): "a", s.singles(1, firstKeyToo): "b7",
+	}
+	for _, owner := range []fair.Owner{firstKey, otherKey, ownLive, firstKeyToo} {
+		s.notifyQueued(s.singles(1, owner))
+	}
+	var got []string
+	for range 8 {
+		s.release(held)
+		for q, name := range names {
+			if l := granted(s, q); len(l) == 1 {
+				held, got = l[0], append(got, name)
+			}
+		}
+	}
+	if want := []string{"a7", "b7", "a8", "b7", "a", "b7", "a7", "b7"}; !slices.Equal(got, want) {
+		t.Fatalf("the order is %v, want %v", got, want)
+	}
+}
+
+// TestWorkflowsOfAKeyAlternate: where a key waits for its only slot in two workflows, it runs in both.
+func TestWorkflowsOfAKeyAlternate(t *testing.T) {
+	s := newKeySlots(5, 1)
+	two := s.singles(1, firstKeyToo)
+	one, held := s.acquireNew(1, firstKey)
+	s.notifyQueued(one)
+	s.notifyQueued(two)
+	for round := range 4 {
+		s.release(held)
+		next := []*queue{two, one}[round%2]
+		l := granted(s, next)
+		if len(l) != 1 {
+			t.Fatalf("round %d: the other workflow got the slot again", round)
+		}
+		held = l[0]
+	}
+}
+
+// TestAdoptedLeasesCount: an execution that turns out to run takes what others of its workflow and key wait for.
+func TestAdoptedLeasesCount(t *testing.T) {
+	for _, limits := range []fair.Limits{{Permits: 1, PerKey: 1}, {Permits: 1, PerWorkflow: 1}} {
+		s := newSlots(limits, func(*queue) {})
+		_, held := s.acquireNew(1, otherLive)
+		q := s.singles(1, firstKey)
+		s.notifyQueued(q)
+		adopted := s.adopt(q)
+		s.release(held)
+		if l := granted(s, q); len(l) > 0 {
+			t.Errorf("%+v: a slot beyond the bound was given", limits)
+		}
+		s.release(adopted)
+		if l := granted(s, q); len(l) != 1 {
+			t.Errorf("%+v: no slot after that", limits)
+		}
 	}
 }
 
@@ -223,21 +346,31 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 // TestSlotsUnderRandomUse compares the bounds with what is given out, and checks that
 // nothing waits while there is a slot for it.
 func TestSlotsUnderRandomUse(t *testing.T) {
-	for seed := range uint64(200) {
+	for _, limits := range []fair.Limits{
+		{Permits: 7}, {Permits: 7, PerWorkflow: 3}, {Permits: 7, PerKey: 2}, {Permits: 7, PerWorkflow: 3, PerKey: 2},
+	} {
+		t.Run(fmt.Sprintf("%+v", limits), func(t *testing.T) { useSlots(t, limits) })
+	}
+}
+
+func useSlots(t *testing.T, limits fair.Limits) {
+	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		const limit = 7
+		limit := limits.Permits
 		s, f := newTestSlots(limit)
+		s.limits = limits
 		queues := []*queue{s.singles(1, ownLive)}
-		rows := []int{0}           // queued rows of each source
-		running := [][]*lease{nil} // of executions that run
-		waiting := [][]int{}       // woken executions
-		waiting = append(waiting, nil)
+		if limits.PerKey > 0 {
+			queues = append(queues, s.singles(1, firstKey), s.singles(1, otherKey), s.singles(1, firstKeyToo))
+		}
 		for i := range 3 {
 			queues = append(queues, s.addBatch(&store.Batch{
-				Account: 1, Workflow: 2, No: int64(i + 1), Environment: chargehand.Live, Concurrency: 1 + random.IntN(4),
+				Account: 1, Workflow: 2, No: int64(i + 1), Environment: chargehand.Live, Concurrency: 1 + random.IntN(4), StartedBy: int64(6 + i),
 			}))
-			rows, running, waiting = append(rows, 0), append(running, nil), append(waiting, nil)
 		}
+		rows := make([]int, len(queues))         // queued rows of each source
+		running := make([][]*lease, len(queues)) // of executions that run
+		waiting := make([][]int, len(queues))    // woken executions
 		check := func(when string) {
 			t.Helper()
 			total := 0
@@ -245,6 +378,18 @@ func TestSlotsUnderRandomUse(t *testing.T) {
 				total += q.held
 				if q.held > q.limit || q.held < len(running[i]) {
 					t.Fatalf("seed %d, %s: queue %d holds %d of %d, %d run", seed, when, i, q.held, q.limit, len(running[i]))
+				}
+				ofKey, ofWorkflow := 0, 0
+				for _, other := range queues {
+					if other.key == q.key {
+						ofKey += other.held
+					}
+					if other.workflow == q.workflow {
+						ofWorkflow += other.held
+					}
+				}
+				if ofKey != q.key.held || ofWorkflow != q.workflow.held || ofKey > limits.OfKey() || ofWorkflow > limits.OfWorkflow() {
+					t.Fatalf("seed %d, %s: the workflow of queue %d holds %d, its key %d", seed, when, i, ofWorkflow, ofKey)
 				}
 			}
 			if total > limit || total != queues[0].share.account.held {
@@ -312,7 +457,8 @@ func TestSlotsUnderRandomUse(t *testing.T) {
 		schedule()
 		held := queues[0].share.account.held
 		for i, q := range queues {
-			if rows[i]+len(waiting[i]) > 0 && held < limit && q.held < q.limit {
+			if rows[i]+len(waiting[i]) > 0 && held < limit && q.held < q.limit &&
+				limits.Allows(q.workflow.held) && limits.AllowsKey(q.key.held) {
 				t.Fatalf("seed %d: queue %d waits with %d rows and %d woken, though %d of %d slots are taken",
 					seed, i, rows[i], len(waiting[i]), held, limit)
 			}

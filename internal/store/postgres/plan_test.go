@@ -81,6 +81,7 @@ var whole = map[string]string{
 	"LEFT JOIN stream_cursor":               "streams are as few as accounts",
 	"FROM stream s LEFT JOIN sink":          "streams are as few as accounts",
 	"GROUP BY account, environment":         "at recovery only: everything that is queued",
+	"SELECT DISTINCT account, environment":  "at recovery only: everything that is queued",
 	"WHERE state <> 0 GROUP BY state":       "at recovery and for metrics: everything that has not ended",
 	"state IN (1, 2, 3, 4) AND state <>":    "groups of at most four",
 	"FROM batch WHERE status < 3":           "the batches that are not final, from their own index",

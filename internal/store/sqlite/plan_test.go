@@ -78,6 +78,7 @@ var whole = map[string]string{
 	" wrapped_key ":                         "an installation has a few keys",
 	" node ":                                "an installation has a few servers",
 	"GROUP BY account, environment":         "at recovery only: everything that is queued",
+	"SELECT DISTINCT account, environment":  "at recovery only: everything that is queued",
 	"WHERE state <> 0 GROUP BY state":       "at recovery and for metrics: everything that has not ended",
 	"WHERE state = 5 ORDER BY start_ms":     "the first entry of an index",
 	"FROM batch WHERE status < 3":           "the batches that are not final, from their own index",
@@ -289,6 +290,8 @@ func TestPlansOfHotQueries(t *testing.T) {
 			"SEARCH e USING INDEX execution_unfinished (state=? AND account=? AND batch=?)"}},
 		"queued singles": {func(r *store.Reader) error { _, err := r.QueuedSingles(1, 1, 1, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_queued (account=? AND environment=? AND workflow=?)"}},
+		"queued singles of an actor": {func(r *store.Reader) error { _, err := r.QueuedSinglesOf(1, 1, 1, 1, 5); return err }, []string{
+			"SEARCH e USING INDEX execution_queued_actor (account=? AND environment=? AND workflow=? AND <expr>=?)"}},
 		"by run": {func(r *store.Reader) error { _, err := r.ExecutionsByState(3, &store.Execution{}, 5); return err }, []string{
 			"SEARCH e USING INDEX execution_unfinished (state=? AND account=? AND batch=? AND item=? AND rowid>?)",
 			"SEARCH e USING INDEX execution_unfinished (state=? AND (account,batch,item)>(?,?,?))"}},

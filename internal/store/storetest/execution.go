@@ -29,6 +29,7 @@ var executionTests = map[string]func(*fixture){
 	"failures are reported":            failuresReported,
 	"payload blobs must be reserved":   payloadReserved,
 	"queued singles come in order":     queuedSingles,
+	"queued singles of an actor":       queuedSinglesOf,
 	"by state":                         byState,
 	"counted by workflow and by state": counted,
 	"status does not rewrite inputs":   inputAside,
@@ -57,7 +58,7 @@ func executionRoundTrip(f *fixture) {
 		e.Status, e.Phase, e.State = chargehand.HumanInTheLoop, chargehand.Waiting, store.StateParked
 		setID(f, &e.RetryOf, startMs-1)
 		e.Trace, e.Starter = bytes.Repeat([]byte{0xa7}, 25), 9
-		e.Cause, e.CauseID, e.Root, e.StartMs = store.CauseEvent, "event 7", 10, startMs+11
+		e.Cause, e.CauseID, e.Root, e.StartMs, e.RootBy = store.CauseEvent, "event 7", 10, startMs+11, -12
 		f.insert(&e)
 		f.view(func(r *store.Reader) error {
 			byID, err1 := r.ExecutionByID(5, chargehand.Test, e.ID)
@@ -448,6 +449,63 @@ func byState(f *fixture) {
 			f.Errorf("run %d: %v, want %v", run, got, want[run])
 		}
 	}
+}
+
+// queuedSinglesOf: what an actor has queued is what it has started, and what that has started in turn.
+func queuedSinglesOf(f *fixture) {
+	queue := store.QueuedWorkflow{Account: 1, Environment: chargehand.Live, Workflow: 1}
+	want := map[store.QueuedActor][]int64{}
+	for i := range 40 {
+		e := f.execution(startMs - int64(i)) // ids descend, numbers ascend
+		actor := []int64{0, 3, -3, 4}[i%4]
+		e.StartedBy = actor
+		if i%8 >= 4 { // a child
+			e.StartedBy, e.Root, e.RootBy = 0, 7, actor
+		}
+		switch i {
+		case 9: // runs
+			e.State, e.Status = store.StateActive, chargehand.Processing
+		case 11:
+			e.Batch, e.Item = 9, 0
+		case 13:
+			e.Environment = chargehand.Test
+		case 21:
+			e.Workflow++
+		case 29:
+			e.Account++
+		}
+		if f.insert(&e); i != 9 && i != 11 {
+			of := store.QueuedActor{QueuedWorkflow: e.Queue(), Actor: actor}
+			want[of] = append(want[of], e.No)
+		}
+		if e.Actor() != actor {
+			f.Errorf("%+v is of %d, want %d", e, e.Actor(), actor)
+		}
+	}
+	f.view(func(r *store.Reader) error {
+		all, err := r.QueuedActors()
+		if err != nil || len(all) != len(want) || len(all) != 7 {
+			f.Errorf("%+v have something queued (%v), want %d", all, err, len(want))
+		}
+		for _, of := range all {
+			page, err := r.QueuedSinglesOf(of.Actor, of.Account, of.Environment, of.Workflow, 100)
+			if err != nil {
+				return err
+			}
+			var got []int64
+			for _, e := range page {
+				got = append(got, e.No)
+			}
+			if !reflect.DeepEqual(got, want[of]) {
+				f.Errorf("%+v has queued %v, want %v", of, got, want[of])
+			}
+		}
+		few, err := r.QueuedSinglesOf(3, queue.Account, queue.Environment, queue.Workflow, 2)
+		if len(few) != 2 || few[1].No != want[store.QueuedActor{QueuedWorkflow: queue, Actor: 3}][1] {
+			f.Errorf("with a limit of two: %+v", few)
+		}
+		return err
+	})
 }
 
 func counted(f *fixture) {

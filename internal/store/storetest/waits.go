@@ -196,7 +196,7 @@ func delayed(f *fixture) {
 	var list []store.Execution
 	for i := range 5 {
 		e := f.execution(startMs)
-		e.State, e.StartMs, e.Workflow = store.StateDelayed, startMs+int64(100-i), int64(1+i%2)
+		e.State, e.StartMs, e.Workflow, e.StartedBy = store.StateDelayed, startMs+int64(100-i), int64(1+i%2), int64(-i)
 		f.insert(&e)
 		list = append(list, e)
 	}
@@ -213,7 +213,10 @@ func delayed(f *fixture) {
 	})
 	var first, rest []store.Released
 	f.update(func(tx *store.Tx) (err error) { first, err = tx.StartDelayed(startMs+99, 2); return err })
-	want := []store.Released{{No: list[4].No, Queue: list[4].Queue()}, {No: list[3].No, Queue: list[3].Queue()}}
+	want := []store.Released{
+		{No: list[4].No, Queue: store.QueuedActor{QueuedWorkflow: list[4].Queue(), Actor: -4}},
+		{No: list[3].No, Queue: store.QueuedActor{QueuedWorkflow: list[3].Queue(), Actor: -3}},
+	}
 	if !reflect.DeepEqual(first, want) {
 		f.Errorf("released %+v, want %+v", first, want)
 	}

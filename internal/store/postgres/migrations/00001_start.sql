@@ -392,6 +392,7 @@ CREATE TABLE execution (
     started_ms  BIGINT NOT NULL,
     finished_ms BIGINT NOT NULL,
     input_size  BIGINT,
+    root_by     BIGINT,                    -- started_by of the root of its tree, if that is another; NULL: 0
     starter     BIGINT NOT NULL DEFAULT 0, -- limits of the key that started it; 0: none
     started_by  BIGINT NOT NULL DEFAULT 0, -- API key whose request has started it; below 0: the person; 0: no request
     bytes       BIGINT NOT NULL DEFAULT 0, -- of input and output, as they are counted in usage_sum
@@ -432,6 +433,8 @@ CREATE INDEX execution_unfinished ON execution (state, account, batch, item, no)
 CREATE INDEX execution_now ON execution (account, environment, state, workflow, started_by, status) WHERE state <> 0;
 -- NextReady, ReadyBefore, Queues: ready executions of a queue, in the order in which they became ready.
 CREATE INDEX execution_ready ON execution (account, batch, environment, workflow, ready_ms, no) WHERE state = 2;
+-- QueuedSinglesOf: queued single executions of one actor.
+CREATE INDEX execution_queued_actor ON execution (account, environment, workflow, (COALESCE(root_by, started_by)), no) WHERE state = 1 AND batch = 0;
 -- NextQueued, QueuedSingles, QueuedAtLeast, Queues: queued single executions of a workflow, in order of acceptance.
 CREATE INDEX execution_queued ON execution (account, environment, workflow, no) WHERE state = 1 AND batch = 0;
 -- CountActiveOfTest: the slots that environment test has a share of.

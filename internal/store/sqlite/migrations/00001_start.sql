@@ -405,6 +405,7 @@ CREATE TABLE execution (
     error_code  TEXT,                       -- of its fault
     error_at    TEXT,                       -- the task of its fault, as a JSON pointer; NULL: none
     error_hash  INTEGER NOT NULL DEFAULT 0, -- of the detail of its fault without what differs from case to case
+    root_by     INTEGER,                    -- started_by of the root of its tree, if that is another; NULL: 0
     CHECK ((state = 0) = (status >= 4))
 ) STRICT;
 -- ListExecutions of an environment. Here and in the next two indexes, the status comes before the id, so that one
@@ -421,6 +422,8 @@ CREATE INDEX execution_unfinished ON execution (state, account, batch, item) WHE
 CREATE INDEX execution_now ON execution (account, environment, state, workflow, started_by, status) WHERE state <> 0;
 -- NextReady, ReadyBefore, Queues: ready executions of a queue, in the order in which they became ready.
 CREATE INDEX execution_ready ON execution (account, batch, environment, workflow, ready_ms) WHERE state = 2;
+-- QueuedSinglesOf: queued single executions of one actor. Before the next one, which SQLite takes where both would do.
+CREATE INDEX execution_queued_actor ON execution (account, environment, workflow, COALESCE(root_by, started_by)) WHERE state = 1 AND batch = 0;
 -- NextQueued, QueuedSingles, QueuedAtLeast, Queues: queued single executions of a workflow, in order of acceptance.
 CREATE INDEX execution_queued ON execution (account, environment, workflow) WHERE state = 1 AND batch = 0;
 -- CountActiveOfTest: the slots that environment test has a share of.
