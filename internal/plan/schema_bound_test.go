@@ -68,6 +68,7 @@ func TestSchemaErrorsAreBounded(t *testing.T) {
 		"a list of wrong entries":     {`{"items": {"type": "string"}}`, many(900_000, 1)},
 		"a list of forbidden entries": {`{"items": false}`, many(900_000, 1)},
 		"a list without a match":      {`{"contains": {"const": 2}}`, many(900_000, 1)},
+		"a list below a long name":    {`{"additionalProperties": {"items": {"type": "string"}}}`, map[string]any{strings.Repeat("k", 40<<10): many(50_000, 1)}},
 		"a list of wrong lists":       {`{"items": {"items": {"enum": [2]}}}`, many(900, many(1000, 1))},
 	} {
 		t.Run(name, func(t *testing.T) {
