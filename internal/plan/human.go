@@ -114,6 +114,9 @@ func CompileForm(form value.Value) (*Schema, error) {
 	if parts(form) > maxSchemaParts {
 		return nil, fmt.Errorf("it has more than %d objects and booleans", maxSchemaParts)
 	}
+	if addressBytes(form, len(formRoot)) > maxAddressBytes {
+		return nil, fmt.Errorf("the addresses of its parts take more than %d MiB together: make names of properties and $id shorter", maxAddressBytes>>20)
+	}
 	compiled := &Schema{Path: "form", budget: &budget{limit: maxSchemaSteps}}
 	var err error
 	compiled.compiled, compiled.titles, err = compileSchema(formRoot, form, compiled.budget, &schemaLoader{compiler: &compiler{}})

@@ -21,9 +21,6 @@ const (
 	// maxSchemaSteps bounds the subschemas that one validation may evaluate. A schema that
 	// refers to itself in several ways would take exponential time otherwise.
 	maxSchemaSteps = 1_000_000
-	// maxSchemaParts bounds the objects and booleans of a schema, because the time that
-	// compiling takes grows with their square.
-	maxSchemaParts = 10_000
 	// maxSchemaProblems bounds the problems of one validation.
 	maxSchemaProblems = 100
 	// maxErrorBytes bounds what the errors of one validation take, those of alternatives that
@@ -185,6 +182,11 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 			fmt.Sprintf("The schema has more than %d objects and booleans.", maxSchemaParts), "Check less, or put what repeats into $defs.")
 		return nil
 	}
+	if addressBytes(document.Value, len(address)) > maxAddressBytes {
+		c.fail(document.Pointer, CodeSchema, fmt.Sprintf("The addresses of the schema's parts take more than %d MiB together.", maxAddressBytes>>20),
+			"Make names of properties and $id shorter, or put what is far down into $defs.")
+		return nil
+	}
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
 	others := &schemaLoader{compiler: c, pointer: document.Pointer}
 	var err error
@@ -251,10 +253,11 @@ func schemaAddress(uri string) string {
 // schemaLoader gives a schema the documents that it refers to. They are external resources
 // like the schema itself may be one.
 type schemaLoader struct {
-	compiler *compiler
-	pointer  string
-	parts    int
-	guard    *metaGuard // of the schema that is being compiled
+	compiler  *compiler
+	pointer   string
+	parts     int
+	addresses int        // bytes
+	guard     *metaGuard // of the schema that is being compiled
 }
 
 // errWanted says that a document is not there yet; it is listed as wanted.
@@ -278,6 +281,10 @@ func (l *schemaLoader) Load(address string) (any, error) {
 	l.parts += parts(v)
 	if l.parts > maxSchemaParts {
 		return nil, fmt.Errorf("the documents that it refers to have more than %d objects and booleans", maxSchemaParts)
+	}
+	l.addresses += addressBytes(v, len(address))
+	if l.addresses > maxAddressBytes {
+		return nil, fmt.Errorf("the addresses of the parts of the documents that it refers to take more than %d MiB together", maxAddressBytes>>20)
 	}
 	plain := plainNumbers(v)
 	return plain, l.guard.add(address, plain)
@@ -314,25 +321,6 @@ func compileSchema(
 		return nil, nil, err
 	}
 	return compiled, b.watch(compiled), nil
-}
-
-// parts counts what may be a subschema.
-func parts(v value.Value) int {
-	count := 0
-	switch v := v.(type) {
-	case bool:
-		count = 1
-	case []any:
-		for _, item := range v {
-			count += parts(item)
-		}
-	case map[string]any:
-		count = 1
-		for _, item := range v {
-			count += parts(item)
-		}
-	}
-	return count
 }
 
 // badSchema reports why a schema does not compile, at the place in it if that is known.
