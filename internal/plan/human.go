@@ -111,11 +111,10 @@ const formRoot = "form:///"
 
 // CompileForm compiles the form of a human task: a JSON Schema that refers to no other document.
 func CompileForm(form value.Value) (*Schema, error) {
-	if parts(form) > maxSchemaParts {
-		return nil, fmt.Errorf("it has more than %d objects and booleans", maxSchemaParts)
-	}
-	if addressBytes(form, len(formRoot)) > maxAddressBytes {
-		return nil, fmt.Errorf("the addresses of its parts take more than %d MiB together: make names of properties and $id shorter", maxAddressBytes>>20)
+	var size schemaSize
+	size.add(form, formRoot)
+	if what, _ := size.excess(); what != "" {
+		return nil, errors.New("it has " + what)
 	}
 	compiled := &Schema{Path: "form", budget: &budget{limit: maxSchemaSteps}}
 	var err error

@@ -177,14 +177,10 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 	} else if !s.Document.Present() {
 		return nil
 	}
-	if parts(document.Value) > maxSchemaParts {
-		c.fail(document.Pointer, CodeSchema,
-			fmt.Sprintf("The schema has more than %d objects and booleans.", maxSchemaParts), "Check less, or put what repeats into $defs.")
-		return nil
-	}
-	if addressBytes(document.Value, len(address)) > maxAddressBytes {
-		c.fail(document.Pointer, CodeSchema, fmt.Sprintf("The addresses of the schema's parts take more than %d MiB together.", maxAddressBytes>>20),
-			"Make names of properties and $id shorter, or put what is far down into $defs.")
+	var size schemaSize
+	size.add(document.Value, address)
+	if what, advice := size.excess(); what != "" {
+		c.fail(document.Pointer, CodeSchema, "The schema has "+what+".", advice)
 		return nil
 	}
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
@@ -194,14 +190,14 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 		c.badSchema(document.Pointer, err)
 		return compiled
 	}
-	if others.parts > 0 { // no twin reaches into other documents
-		compiled.guess = parts(document.Value) + others.parts
+	if others.size.parts > 0 { // no twin reaches into other documents
+		compiled.guess = size.parts + others.size.parts
 		return compiled
 	}
 	if t, differs := twin(document.Value); differs {
 		// A schema that refers into what its twin has replaced has none.
 		if compiled.cost, _, err = compileSchema(address, t, compiled.budget, others); err != nil {
-			compiled.guess = parts(document.Value)
+			compiled.guess = size.parts
 		}
 	}
 	return compiled
@@ -253,11 +249,10 @@ func schemaAddress(uri string) string {
 // schemaLoader gives a schema the documents that it refers to. They are external resources
 // like the schema itself may be one.
 type schemaLoader struct {
-	compiler  *compiler
-	pointer   string
-	parts     int
-	addresses int        // bytes
-	guard     *metaGuard // of the schema that is being compiled
+	compiler *compiler
+	pointer  string
+	size     schemaSize // of all that were loaded
+	guard    *metaGuard // of the schema that is being compiled
 }
 
 // errWanted says that a document is not there yet; it is listed as wanted.
@@ -278,13 +273,9 @@ func (l *schemaLoader) Load(address string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.parts += parts(v)
-	if l.parts > maxSchemaParts {
-		return nil, fmt.Errorf("the documents that it refers to have more than %d objects and booleans", maxSchemaParts)
-	}
-	l.addresses += addressBytes(v, len(address))
-	if l.addresses > maxAddressBytes {
-		return nil, fmt.Errorf("the addresses of the parts of the documents that it refers to take more than %d MiB together", maxAddressBytes>>20)
+	l.size.add(v, address)
+	if what, _ := l.size.excess(); what != "" {
+		return nil, errors.New("the documents that it refers to have " + what)
 	}
 	plain := plainNumbers(v)
 	return plain, l.guard.add(address, plain)

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"fmt"
+	"regexp/syntax"
 	"strings"
 
+	"github.com/chargehand/chargehand/internal/expr"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -13,56 +16,76 @@ const (
 	// maxAddressBytes bounds the addresses of all parts of a schema together. The validator keeps some of each part, and
 	// compares them with those of the others: a long name above many parts takes gigabytes, and minutes.
 	maxAddressBytes = 8 << 20
+	// maxPatternSize bounds the instructions of all patterns of a schema together, each of which takes about 90 bytes. A
+	// repetition has all of them as often as it may be repeated.
+	maxPatternSize = 1_000_000
 )
 
-// parts counts what may be a subschema.
-func parts(v value.Value) int {
-	count := 0
-	switch v := v.(type) {
-	case bool:
-		count = 1
-	case []any:
-		for _, item := range v {
-			count += parts(item)
-		}
-	case map[string]any:
-		count = 1
-		for _, item := range v {
-			count += parts(item)
-		}
-	}
-	return count
+// schemaSize is how large schemas are for the validator.
+type schemaSize struct {
+	parts     int // objects and booleans
+	addresses int // bytes
+	patterns  int // instructions
 }
 
-// addressBytes is what the addresses of the parts of a schema take, whose own one takes base bytes.
-func addressBytes(v value.Value, base int) int { return addressesBelow(v, 0, base) }
+// add measures a schema that has an address.
+func (s *schemaSize) add(v value.Value, address string) { s.addPart(v, 0, len(address)) }
 
-// addressesBelow is addressBytes of a part. pointer bytes lead to it.
-func addressesBelow(v value.Value, pointer, base int) int {
-	const compared = 4 // a base is kept as often as a pointer, and compared with all others more often
+// addPart measures a part. pointer bytes lead to it from its document, base bytes are the address of what it is in.
+func (s *schemaSize) addPart(v value.Value, pointer, base int) {
+	const compared = 4 // a base is kept as often as a pointer, and compared with others more often
 	switch v := v.(type) {
 	case bool:
-		return pointer + compared*base
+		s.parts++
+		s.addresses += pointer + compared*base
 	case []any:
-		sum := 0
 		for _, item := range v {
-			sum += addressesBelow(item, pointer+2, base) // a number of one digit or some
+			s.addPart(item, pointer+2, base) // a number of one digit or some
 		}
-		return sum
 	case map[string]any:
 		for _, name := range []string{"$id", "id"} {
-			switch id, _ := v[name].(string); {
-			case strings.Contains(id, ":"):
-				base = len(id)
-			default:
-				base += len(id)
+			id, _ := v[name].(string)
+			if strings.Contains(id, ":") {
+				base = 0
+			}
+			base += len(id)
+		}
+		s.parts++
+		s.addresses += pointer + compared*base
+		if text, ok := v["pattern"].(string); ok {
+			s.patterns += patternSize(text)
+		}
+		if named, ok := v["patternProperties"].(map[string]any); ok {
+			for text := range named {
+				s.patterns += patternSize(text)
 			}
 		}
-		sum := pointer + compared*base
 		for name, item := range v {
-			sum += addressesBelow(item, pointer+1+len(name), base)
+			s.addPart(item, pointer+1+len(name), base)
 		}
-		return sum
 	}
-	return 0
+}
+
+// excess says what of it is too much, and what to do; empty: nothing is.
+func (s *schemaSize) excess() (what, advice string) {
+	switch {
+	case s.parts > maxSchemaParts:
+		return fmt.Sprintf("more than %d objects and booleans", maxSchemaParts), "Check less, or put what repeats into $defs."
+	case s.addresses > maxAddressBytes:
+		return fmt.Sprintf("parts whose addresses take more than %d MiB together", maxAddressBytes>>20),
+			"Make names of properties and $id shorter, or put what is far down into $defs."
+	case s.patterns > maxPatternSize:
+		return fmt.Sprintf("patterns of more than %d characters together, with all their repetitions", maxPatternSize),
+			"Let them repeat less, or say with maxLength how long a text may be."
+	}
+	return "", ""
+}
+
+// patternSize is about how many instructions a pattern has; one that is wrong has none.
+func patternSize(text string) int {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	return expr.ProgramSize(parsed)
 }
