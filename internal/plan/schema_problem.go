@@ -36,21 +36,29 @@ func (s *Schema) explain(e *jsonschema.ValidationError) []SchemaProblem {
 		return comparePlaces(a.InstanceLocation, b.InstanceLocation)
 	})
 	problems := make([]SchemaProblem, 0, min(len(leaves), maxSchemaProblems))
-	at := ""
+	at, size := "", 0
 	for i, leaf := range leaves {
 		if i == 0 || comparePlaces(leaf.InstanceLocation, leaves[i-1].InstanceLocation) != 0 {
-			if len(problems) >= maxSchemaProblems {
+			if len(problems) >= maxSchemaProblems || size > maxPlaceBytes {
 				break // whatever comes later will not be among the first
 			}
 			at = pointer(leaf.InstanceLocation)
 		}
-		problems = append(problems, s.problemsOf(leaf, at)...)
+		found := s.problemsOf(leaf, at)
+		problems, size = append(problems, found...), size+len(found)*len(at)
 	}
 	slices.SortFunc(problems, func(a, b SchemaProblem) int {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Detail, b.Detail))
 	})
 	problems = slices.Compact(problems)
-	return problems[:min(len(problems), maxSchemaProblems)]
+	problems = problems[:min(len(problems), maxSchemaProblems)]
+	size = 0
+	for i := range problems {
+		if size += len(problems[i].Pointer); size > maxPlaceBytes && i > 0 {
+			return problems[:i]
+		}
+	}
+	return problems
 }
 
 // comparePlaces compares the JSON pointers of two places, without making them.
