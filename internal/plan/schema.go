@@ -23,8 +23,8 @@ const (
 	maxSchemaSteps = 1_000_000
 	// maxSchemaProblems bounds the problems of one validation.
 	maxSchemaProblems = 100
-	// maxPlaceBytes bounds their places together: a long name may stand above all of them.
-	maxPlaceBytes = 1 << 20
+	// maxPointerBytes bounds their pointers together: a long name may stand above all of them.
+	maxPointerBytes = 1 << 20
 	// maxErrorBytes bounds what the errors of one validation take, those of alternatives that
 	// failed included: with alternatives inside each other their number grows exponentially.
 	maxErrorBytes = 48 << 20

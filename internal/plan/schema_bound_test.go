@@ -81,12 +81,12 @@ func TestSchemaErrorsAreBounded(t *testing.T) {
 			problems := s.Validate(tt.value)
 			grown := peak()
 			t.Logf("%d MiB, %v", grown>>20, problems[:min(len(problems), 1)])
-			places := 0
+			bytes := 0
 			for _, p := range problems {
-				places += len(p.Pointer)
+				bytes += len(p.Pointer)
 			}
-			if places > 2*maxPlaceBytes {
-				t.Errorf("the places of the problems have %d bytes", places)
+			if bytes > 2*maxPointerBytes {
+				t.Errorf("the pointers of the problems have %d bytes", bytes)
 			}
 			if len(problems) == 0 && !strings.HasPrefix(name, "not") {
 				t.Error("it is valid")

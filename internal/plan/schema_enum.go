@@ -15,8 +15,8 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
-// maxComparedEnum is how many values an enum may have that the validator compares a value with, one after the other,
-// which takes a few microseconds each.
+// maxComparedEnum is the length of an enum up to which the validator compares a value with each of its own, one after
+// the other, which takes a few microseconds each.
 const maxComparedEnum = 64
 
 // enum looks values up in a long enum.

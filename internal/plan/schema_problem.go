@@ -33,13 +33,13 @@ func (s *Schema) explain(e *jsonschema.ValidationError) []SchemaProblem {
 	visit(e)
 	// Only the pointers of what is shown are made: with a long name above very many errors, all would take gigabytes.
 	slices.SortFunc(leaves, func(a, b *jsonschema.ValidationError) int {
-		return comparePlaces(a.InstanceLocation, b.InstanceLocation)
+		return comparePositions(a.InstanceLocation, b.InstanceLocation)
 	})
 	problems := make([]SchemaProblem, 0, min(len(leaves), maxSchemaProblems))
 	at, size := "", 0
 	for i, leaf := range leaves {
-		if i == 0 || comparePlaces(leaf.InstanceLocation, leaves[i-1].InstanceLocation) != 0 {
-			if len(problems) >= maxSchemaProblems || size > maxPlaceBytes {
+		if i == 0 || comparePositions(leaf.InstanceLocation, leaves[i-1].InstanceLocation) != 0 {
+			if len(problems) >= maxSchemaProblems || size > maxPointerBytes {
 				break // whatever comes later will not be among the first
 			}
 			at = pointer(leaf.InstanceLocation)
@@ -54,15 +54,15 @@ func (s *Schema) explain(e *jsonschema.ValidationError) []SchemaProblem {
 	problems = problems[:min(len(problems), maxSchemaProblems)]
 	size = 0
 	for i := range problems {
-		if size += len(problems[i].Pointer); size > maxPlaceBytes && i > 0 {
+		if size += len(problems[i].Pointer); size > maxPointerBytes && i > 0 {
 			return problems[:i]
 		}
 	}
 	return problems
 }
 
-// comparePlaces compares the JSON pointers of two places, without making them.
-func comparePlaces(a, b []string) int {
+// comparePositions compares the JSON pointers of two positions, without making them.
+func comparePositions(a, b []string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] == b[i] {
 			continue
@@ -77,9 +77,9 @@ func comparePlaces(a, b []string) int {
 }
 
 // rank orders what follows the first bytes of a token in a pointer.
-func rank(place []string, token, first int) int {
-	switch text := place[token]; {
-	case first == len(text) && token == len(place)-1:
+func rank(path []string, token, first int) int {
+	switch text := path[token]; {
+	case first == len(text) && token == len(path)-1:
 		return -1
 	case first == len(text):
 		return 2 * '/'

@@ -76,7 +76,7 @@ func (s *schemaSize) excess() (what, advice string) {
 			"Make names of properties and $id shorter, or put what is far down into $defs."
 	case s.patterns > maxPatternSize:
 		return fmt.Sprintf("patterns of more than %d characters together, with all their repetitions", maxPatternSize),
-			"Let them repeat less, or say with maxLength how long a text may be."
+			"Let them repeat less, or bound the length of a text with maxLength."
 	}
 	return "", ""
 }
