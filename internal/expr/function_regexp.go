@@ -110,7 +110,7 @@ func compileRegexp(source, flags string) (*regexpProgram, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	size := programSize(tree)
+	size := ProgramSize(tree)
 	if size > maxRegexpProgram {
 		return nil, limit("The repetitions of a regular expression make %d instructions of it; at most %d are allowed.", size, maxRegexpProgram)
 	}
@@ -131,8 +131,8 @@ func compileRegexp(source, flags string) (*regexpProgram, error) {
 	return p, nil
 }
 
-// programSize estimates the instructions of a regular expression before it is compiled.
-func programSize(re *syntax.Regexp) int {
+// ProgramSize estimates the instructions of a regular expression before it is compiled.
+func ProgramSize(re *syntax.Regexp) int {
 	size := 1
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -141,7 +141,7 @@ func programSize(re *syntax.Regexp) int {
 		size += len(re.Rune) / 16
 	}
 	for _, sub := range re.Sub {
-		size += programSize(sub)
+		size += ProgramSize(sub)
 	}
 	if re.Op == syntax.OpRepeat {
 		size *= max(re.Min, re.Max, 1)

@@ -111,8 +111,10 @@ const formRoot = "form:///"
 
 // CompileForm compiles the form of a human task: a JSON Schema that refers to no other document.
 func CompileForm(form value.Value) (*Schema, error) {
-	if parts(form) > maxSchemaParts {
-		return nil, fmt.Errorf("it has more than %d objects and booleans", maxSchemaParts)
+	var size schemaSize
+	size.add(form, formRoot)
+	if what, _ := size.excess(); what != "" {
+		return nil, errors.New("it has " + what)
 	}
 	compiled := &Schema{Path: "form", budget: &budget{limit: maxSchemaSteps}}
 	var err error

@@ -21,11 +21,10 @@ const (
 	// maxSchemaSteps bounds the subschemas that one validation may evaluate. A schema that
 	// refers to itself in several ways would take exponential time otherwise.
 	maxSchemaSteps = 1_000_000
-	// maxSchemaParts bounds the objects and booleans of a schema, because the time that
-	// compiling takes grows with their square.
-	maxSchemaParts = 10_000
 	// maxSchemaProblems bounds the problems of one validation.
 	maxSchemaProblems = 100
+	// maxPointerBytes bounds their pointers together: a long name may stand above all of them.
+	maxPointerBytes = 1 << 20
 	// maxErrorBytes bounds what the errors of one validation take, those of alternatives that
 	// failed included: with alternatives inside each other their number grows exponentially.
 	maxErrorBytes = 48 << 20
@@ -180,9 +179,10 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 	} else if !s.Document.Present() {
 		return nil
 	}
-	if parts(document.Value) > maxSchemaParts {
-		c.fail(document.Pointer, CodeSchema,
-			fmt.Sprintf("The schema has more than %d objects and booleans.", maxSchemaParts), "Check less, or put what repeats into $defs.")
+	var size schemaSize
+	size.add(document.Value, address)
+	if what, advice := size.excess(); what != "" {
+		c.fail(document.Pointer, CodeSchema, "The schema has "+what+".", advice)
 		return nil
 	}
 	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
@@ -192,14 +192,14 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 		c.badSchema(document.Pointer, err)
 		return compiled
 	}
-	if others.parts > 0 { // no twin reaches into other documents
-		compiled.guess = parts(document.Value) + others.parts
+	if others.size.parts > 0 { // no twin reaches into other documents
+		compiled.guess = size.parts + others.size.parts
 		return compiled
 	}
 	if t, differs := twin(document.Value); differs {
 		// A schema that refers into what its twin has replaced has none.
 		if compiled.cost, _, err = compileSchema(address, t, compiled.budget, others); err != nil {
-			compiled.guess = parts(document.Value)
+			compiled.guess = size.parts
 		}
 	}
 	return compiled
@@ -253,7 +253,7 @@ func schemaAddress(uri string) string {
 type schemaLoader struct {
 	compiler *compiler
 	pointer  string
-	parts    int
+	size     schemaSize // of all that were loaded
 	guard    *metaGuard // of the schema that is being compiled
 }
 
@@ -275,9 +275,9 @@ func (l *schemaLoader) Load(address string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.parts += parts(v)
-	if l.parts > maxSchemaParts {
-		return nil, fmt.Errorf("the documents that it refers to have more than %d objects and booleans", maxSchemaParts)
+	l.size.add(v, address)
+	if what, _ := l.size.excess(); what != "" {
+		return nil, errors.New("the documents that it refers to have " + what)
 	}
 	plain := plainNumbers(v)
 	return plain, l.guard.add(address, plain)
@@ -295,6 +295,7 @@ func compileSchema(
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(others)
+	compiler.UseRegexpEngine(readPattern)
 	compiler.AssertFormat()
 	compiler.AssertVocabs()
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
@@ -314,25 +315,6 @@ func compileSchema(
 		return nil, nil, err
 	}
 	return compiled, b.watch(compiled), nil
-}
-
-// parts counts what may be a subschema.
-func parts(v value.Value) int {
-	count := 0
-	switch v := v.(type) {
-	case bool:
-		count = 1
-	case []any:
-		for _, item := range v {
-			count += parts(item)
-		}
-	case map[string]any:
-		count = 1
-		for _, item := range v {
-			count += parts(item)
-		}
-	}
-	return count
 }
 
 // badSchema reports why a schema does not compile, at the place in it if that is known.

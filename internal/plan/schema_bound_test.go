@@ -68,6 +68,8 @@ func TestSchemaErrorsAreBounded(t *testing.T) {
 		"a list of wrong entries":     {`{"items": {"type": "string"}}`, many(900_000, 1)},
 		"a list of forbidden entries": {`{"items": false}`, many(900_000, 1)},
 		"a list without a match":      {`{"contains": {"const": 2}}`, many(900_000, 1)},
+		"a list below a long name":    {`{"additionalProperties": {"items": {"type": "string"}}}`, map[string]any{strings.Repeat("k", 40<<10): many(50_000, 1)}},
+		"all of a list below one":     {`{"additionalProperties": {"items": {"allOf": [{"type": "string"}, {"minimum": 2}, {"required": ["a"]}]}}}`, map[string]any{strings.Repeat("k", 400<<10): many(100, 1)}},
 		"a list of wrong lists":       {`{"items": {"items": {"enum": [2]}}}`, many(900, many(1000, 1))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +81,13 @@ func TestSchemaErrorsAreBounded(t *testing.T) {
 			problems := s.Validate(tt.value)
 			grown := peak()
 			t.Logf("%d MiB, %v", grown>>20, problems[:min(len(problems), 1)])
+			bytes := 0
+			for _, p := range problems {
+				bytes += len(p.Pointer)
+			}
+			if bytes > 2*maxPointerBytes {
+				t.Errorf("the pointers of the problems have %d bytes", bytes)
+			}
 			if len(problems) == 0 && !strings.HasPrefix(name, "not") {
 				t.Error("it is valid")
 			}

@@ -106,8 +106,8 @@ func (w weigher) Validate(ctx *jsonschema.ValidatorContext, _ any) { w.budget.ch
 
 // watch puts a schema around those that every entry of a list or an object is checked with. The
 // validator leaves a subschema early when the type is wrong, before it asks the budget; a list of
-// a million wrong entries would not be noticed until all their errors are there. It returns the
-// titles of all subschemas, by location.
+// a million wrong entries would not be noticed until all their errors are there. Long enums
+// are looked up in. It returns the titles of all subschemas, by location.
 func (b *budget) watch(root *jsonschema.Schema) map[string]string {
 	titles := map[string]string{}
 	seen := map[*jsonschema.Schema]bool{}
@@ -123,6 +123,7 @@ func (b *budget) watch(root *jsonschema.Schema) map[string]string {
 			titles[s.Location] = s.Title
 		}
 		pending = append(pending, subschemas(s)...)
+		indexEnum(s)
 		s.Items2020, s.Contains = b.around(s.Items2020), b.around(s.Contains)
 		s.UnevaluatedItems, s.UnevaluatedProperties = b.around(s.UnevaluatedItems), b.around(s.UnevaluatedProperties)
 		s.Items, s.AdditionalItems = b.aroundAny(s.Items), b.aroundAny(s.AdditionalItems)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSchemaFormats judges texts by the standards that the formats name (T98).
@@ -90,6 +91,27 @@ func TestSchemaFormats(t *testing.T) {
 		}
 		if problems := s.Validate(5); problems != nil {
 			t.Errorf("%s: a number: %v", format, problems)
+		}
+	}
+}
+
+// TestLongHostNames: a name that is far too long is refused for its length. To encode it takes time that grows with the
+// square of its length: hours for a text of a megabyte.
+func TestLongHostNames(t *testing.T) {
+	var long strings.Builder
+	for i := range 300_000 {
+		long.WriteRune(rune(0x4e00 + i%20_000))
+	}
+	for format, text := range map[string]string{"idn-hostname": long.String(), "idn-email": "a@" + long.String()} {
+		s, done := schemaOf(t, fmt.Sprintf(`{"format": %q}`, format)), make(chan []SchemaProblem, 1)
+		go func() { done <- s.Validate(text) }()
+		select {
+		case problems := <-done:
+			if len(problems) != 1 {
+				t.Errorf("%s: problems %v", format, problems)
+			}
+		case <-time.After(time.Minute):
+			t.Errorf("%s: the check takes more than a minute", format)
 		}
 	}
 }

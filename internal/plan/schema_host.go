@@ -65,6 +65,11 @@ func isIDNHostName(text string) bool {
 			}
 			labels[i], _ = registration.ToUnicode(strings.ToLower(label)) // isHostLabel has judged it
 		} else {
+			// Encoded, it has at least as many characters. To encode one that is too long takes time that grows with the
+			// square of its length.
+			if utf8.RuneCountInString(label) > maxHostLabel {
+				return false
+			}
 			var err error
 			if encoded, err = registration.ToASCII(label); err != nil || len(encoded) > maxHostLabel || !isContextual(label) {
 				return false

@@ -19,7 +19,7 @@ import (
 // explain flattens the tree of errors to its leaves: the causes, not the keywords around them.
 // The validator walks maps, so they are brought into an order of their own.
 func (s *Schema) explain(e *jsonschema.ValidationError) []SchemaProblem {
-	var leaves []leaf
+	var leaves []*jsonschema.ValidationError
 	var visit func(e *jsonschema.ValidationError)
 	visit = func(e *jsonschema.ValidationError) {
 		if len(e.Causes) > 0 && !isAlternative(e.ErrorKind) {
@@ -28,27 +28,66 @@ func (s *Schema) explain(e *jsonschema.ValidationError) []SchemaProblem {
 			}
 			return
 		}
-		leaves = append(leaves, leaf{pointer(e.InstanceLocation), e})
+		leaves = append(leaves, e)
 	}
 	visit(e)
-	slices.SortFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.pointer, b.pointer) })
+	// Only the pointers of what is shown are made: with a long name above very many errors, all would take gigabytes.
+	slices.SortFunc(leaves, func(a, b *jsonschema.ValidationError) int {
+		return comparePositions(a.InstanceLocation, b.InstanceLocation)
+	})
 	problems := make([]SchemaProblem, 0, min(len(leaves), maxSchemaProblems))
-	for i, l := range leaves {
-		if len(problems) >= maxSchemaProblems && l.pointer != leaves[i-1].pointer {
-			break // whatever comes later will not be among the first
+	at, size := "", 0
+	for i, leaf := range leaves {
+		if i == 0 || comparePositions(leaf.InstanceLocation, leaves[i-1].InstanceLocation) != 0 {
+			if len(problems) >= maxSchemaProblems || size > maxPointerBytes {
+				break // whatever comes later will not be among the first
+			}
+			at = pointer(leaf.InstanceLocation)
 		}
-		problems = append(problems, s.problemsOf(l.error, l.pointer)...)
+		found := s.problemsOf(leaf, at)
+		problems, size = append(problems, found...), size+len(found)*len(at)
 	}
 	slices.SortFunc(problems, func(a, b SchemaProblem) int {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Detail, b.Detail))
 	})
 	problems = slices.Compact(problems)
-	return problems[:min(len(problems), maxSchemaProblems)]
+	problems = problems[:min(len(problems), maxSchemaProblems)]
+	size = 0
+	for i := range problems {
+		if size += len(problems[i].Pointer); size > maxPointerBytes && i > 0 {
+			return problems[:i]
+		}
+	}
+	return problems
 }
 
-type leaf struct {
-	pointer string
-	error   *jsonschema.ValidationError
+// comparePositions compares the JSON pointers of two positions, without making them.
+func comparePositions(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] == b[i] {
+			continue
+		}
+		same := 0
+		for same < min(len(a[i]), len(b[i])) && a[i][same] == b[i][same] {
+			same++
+		}
+		return cmp.Compare(rank(a, i, same), rank(b, i, same))
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// rank orders what follows the first bytes of a token in a pointer.
+func rank(path []string, token, first int) int {
+	switch text := path[token]; {
+	case first == len(text) && token == len(path)-1:
+		return -1
+	case first == len(text):
+		return 2 * '/'
+	case text[first] == '/': // ~1 in a pointer, as ~ is ~0
+		return 2*'~' + 1
+	default:
+		return 2 * int(text[first])
+	}
 }
 
 // isAlternative tells keywords whose causes are ways that all failed: which of them was

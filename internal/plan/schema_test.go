@@ -200,3 +200,19 @@ func BenchmarkValidateInput(b *testing.B) {
 		}
 	}
 }
+
+// TestPositionsAreSorted: positions of problems are compared as the pointers that they are shown as.
+func TestPositionsAreSorted(t *testing.T) {
+	var paths [][]string
+	for _, first := range []string{"", "a", "ab", "a~", "a/", "a!", "a0", "~", "/", "ü"} {
+		paths = append(paths, []string{first}, []string{first, ""}, []string{first, "a"}, []string{first, "~", "a"})
+	}
+	paths = append(paths, nil)
+	for _, a := range paths {
+		for _, b := range paths {
+			if got, want := comparePositions(a, b), strings.Compare(pointer(a), pointer(b)); got != want {
+				t.Errorf("%q and %q: %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}
