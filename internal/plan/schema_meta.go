@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -38,7 +40,6 @@ var errMeta = fmt.Errorf("it is wrong in so many ways, or at so many places, or 
 type metaGuard struct {
 	budget    budget
 	documents map[string]*metaDocument // by address, without a fragment
-	named     map[*jsonschema.Draft]bool
 	meta      map[*jsonschema.Draft]*jsonschema.Schema
 	current   *metaDocument
 }
@@ -54,7 +55,7 @@ type metaDocument struct {
 func newMetaGuard() *metaGuard {
 	return &metaGuard{
 		budget:    budget{limit: maxMetaSteps, maxBytes: maxMetaBytes},
-		documents: map[string]*metaDocument{}, named: map[*jsonschema.Draft]bool{}, meta: map[*jsonschema.Draft]*jsonschema.Schema{},
+		documents: map[string]*metaDocument{}, meta: map[*jsonschema.Draft]*jsonschema.Schema{},
 	}
 }
 
@@ -76,7 +77,7 @@ func (g *metaGuard) add(address string, v any) error {
 	named := draftsOf(v, true, map[*jsonschema.Draft]bool{})
 	for _, draft := range allDrafts {
 		if named[draft] {
-			d.drafts, g.named[draft] = append(d.drafts, draft), true
+			d.drafts = append(d.drafts, draft)
 		}
 	}
 	g.documents[address] = d
@@ -117,7 +118,7 @@ func (g *metaGuard) follow(ctx *jsonschema.CompilerContext, schema map[string]an
 	}
 	for _, keyword := range []string{"$ref", "$recursiveRef", "$dynamicRef"} {
 		reference, ok := schema[keyword].(string)
-		if !ok || !g.refers(keyword) {
+		if !ok || !refers(ctx, keyword) {
 			continue
 		}
 		target, err := ctx.EnqueueRef(reference)
@@ -131,16 +132,23 @@ func (g *metaGuard) follow(ctx *jsonschema.CompilerContext, schema map[string]an
 	return nil
 }
 
-// refers reports whether a keyword is a reference in a draft that the documents name. In the others it is data, and may
-// lead nowhere.
-func (g *metaGuard) refers(keyword string) bool {
+// refers reports whether a keyword is a reference in the draft of the schema that is being compiled. In the others it is
+// data, and may lead nowhere.
+func refers(ctx *jsonschema.CompilerContext, keyword string) bool {
 	switch keyword {
 	case "$recursiveRef":
-		return g.named[jsonschema.Draft2019]
+		return isOfDraft(ctx, jsonschema.Draft2019) || isOfDraft(ctx, jsonschema.Draft2020)
 	case "$dynamicRef":
-		return g.named[jsonschema.Draft2020]
+		return isOfDraft(ctx, jsonschema.Draft2020)
 	}
 	return true
+}
+
+// isOfDraft looks where the library keeps the draft of the schema that is being compiled. It has no way to ask for it.
+// TestReferencesOfDrafts fails if it moves it.
+func isOfDraft(ctx *jsonschema.CompilerContext, draft *jsonschema.Draft) bool {
+	of := reflect.ValueOf(ctx).Elem().FieldByName("c").Elem().FieldByName("res").Elem().FieldByName("dialect").FieldByName("draft")
+	return of.UnsafePointer() == unsafe.Pointer(draft)
 }
 
 func (g *metaGuard) refer(location string) error {
