@@ -132,8 +132,8 @@ func (g *metaGuard) follow(ctx *jsonschema.CompilerContext, schema map[string]an
 	return nil
 }
 
-// refers reports whether a keyword is a reference in the draft of the schema that is being compiled. In the others it is
-// data, and may lead nowhere.
+// refers reports whether a keyword is a reference in the draft of the schema that is being compiled. In the others it
+// is data, and may lead nowhere.
 func refers(ctx *jsonschema.CompilerContext, keyword string) bool {
 	switch keyword {
 	case "$recursiveRef":
