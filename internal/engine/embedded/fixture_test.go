@@ -360,7 +360,7 @@ func (fx *fixture) blocked() activity.Call {
 	}
 }
 
-const endTime = time.Minute
+const endTime = 5 * time.Minute
 
 // awaitChange reads again at each change of status.
 func awaitChange[T any](fx *fixture, id [16]byte, atMost time.Duration, what string, read func() (T, bool)) T {
