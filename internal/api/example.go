@@ -302,7 +302,7 @@ func examples() map[reflect.Type]any {
 		health{Status: "ok"},
 		system{
 			OK: true, Version: "1.0.0", Engine: "embedded", Database: "sqlite", StartedAt: created, AsOf: finished, WriterLagMs: pointTo(int64(2)),
-			Executions: systemExecutions{Queued: 2, Ready: 1, Active: 8, Parked: 12, Delayed: 1}, OldestReady: started, Processes: []systemProcess{{"shop-1 (4711)", finished}},
+			Executions: systemExecutions{Queued: 2, Ready: 1, Active: 8, Parked: 12, Delayed: 1}, OldestReady: started, Processes: []systemProcess{{"shop-1 (process 4711)", finished, false}, {"shop-2 (process 815)", finished, true}},
 			Disks: []systemDisk{{"/var/lib/chargehand", 80 << 30, 100 << 30}}, LastBackup: created,
 			Findings: []systemFinding{{What: "write-ahead log", OK: true, Detail: "4194304 bytes in chargehand.db-wal"}},
 		},

@@ -23,7 +23,7 @@ type (
 		TimersDue   int64            `json:"timers_due" minimum:"0" doc:"Timers that are due and have not fired, 10,000 at most; of the embedded engine."`
 		Outbox      *systemOutbox    `json:"outbox,omitempty" doc:"Messages on their way to Temporal; left out with the embedded engine."`
 		Workers     *int64           `json:"workers,omitempty" minimum:"0" doc:"Workers that asked Temporal for work lately; left out with the embedded engine, and where it is not known."`
-		Processes   []systemProcess  `json:"processes" nullable:"false" doc:"Servers and workers of the installation, the one that was seen last first."`
+		Processes   []systemProcess  `json:"processes" nullable:"false" doc:"Servers and workers of the installation, the one that was seen last first, then the standbys."`
 		Disks       []systemDisk     `json:"disks" nullable:"false" doc:"Disks that this process writes to."`
 		Reserve     bool             `json:"storage_reserve" doc:"A disk has less free space than its reserve: new executions and uploads are refused."`
 		LastBackup  moment           `json:"last_backup_at,omitempty" doc:"When chargehand backup last made a backup; left out: never, or it is not known, as with PostgreSQL."`
@@ -42,8 +42,9 @@ type (
 		LateMs   int64 `json:"late_ms" minimum:"0" doc:"How long the message that is due first waits for its delivery."`
 	}
 	systemProcess struct {
-		Name   string `json:"name" doc:"Its host and process."`
-		SeenAt moment `json:"seen_at" doc:"When it last reported."`
+		Name    string `json:"name" doc:"Its host and process."`
+		SeenAt  moment `json:"seen_at" doc:"When it last reported."`
+		Standby bool   `json:"standby,omitempty" doc:"It waits to take over; left out: it works."`
 	}
 	systemDisk struct {
 		Folder string `json:"folder" doc:"A folder on it."`
@@ -99,7 +100,7 @@ func viewSystem(r *service.System) system {
 		}
 	}
 	for i, p := range r.Processes {
-		v.Processes[i] = systemProcess{p.Name, at(p.SeenAt)}
+		v.Processes[i] = systemProcess{p.Name, at(p.SeenAt), p.Standby}
 	}
 	for i, d := range r.Disks {
 		v.Disks[i] = systemDisk(d)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/postgres"
@@ -35,7 +36,7 @@ func openDatabase(ctx context.Context, cfg Config) (*database, error) {
 	if cfg.Engine == installation.EngineTemporal {
 		mode = postgres.Shared
 	}
-	db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: mode, Drives: mode == postgres.Shared, Logger: cfg.Log})
+	db, err := postgres.Open(ctx, postgres.Options{URL: cfg.DatabaseURL, Mode: mode, Drives: mode == postgres.Shared, Name: keyring.ProcessName(), Logger: cfg.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,11 @@ func TestStandbyTakesOver(t *testing.T) {
 	if status, problem := second.Ask("GET", "/workflows", "", ""); status != 503 || problem["code"] != "unavailable" {
 		t.Fatalf("the standby answers %d %v", status, problem)
 	}
+	apptest.Await(t, func() bool {
+		_, system := first.Ask("GET", "/system", "", "")
+		processes, _ := system["processes"].([]any)
+		return slices.ContainsFunc(processes, func(p any) bool { return p.(map[string]any)["standby"] == true })
+	})
 	id := first.Apply(apptest.Definition("waits", "{wait: {milliseconds: 300}}"))
 	status, execution := first.Ask("POST", "/workflows/"+id+"/executions", "", "")
 	if status != 201 {

@@ -88,6 +88,13 @@ func (s *system) readRows(ctx context.Context, v *service.System, now time.Time)
 		for i := range nodes {
 			v.Processes = append(v.Processes, service.SystemProcess{Name: nodes[i].Name, SeenAt: time.UnixMilli(nodes[i].SeenMs).UTC()})
 		}
+		standbys, err := r.Standbys()
+		if err != nil {
+			return err
+		}
+		for _, one := range standbys {
+			v.Processes = append(v.Processes, service.SystemProcess{Name: one.Name, SeenAt: now.UTC(), Standby: true})
+		}
 		at, err := r.Meta(installation.MetaBackup)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil

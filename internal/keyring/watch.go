@@ -62,17 +62,23 @@ func (w *Watch) Run(ctx context.Context) {
 
 func (w *Watch) begin() {
 	rand.Read(w.node.ID[:])
+	w.node.Name = ProcessName()
+	if w.Folder != "" {
+		w.node.Name = folderName(w.Folder)
+	}
+	var err error
+	if w.node.File, err = filepath.Abs(w.File); err != nil {
+		w.node.File = w.File
+	}
+}
+
+// ProcessName names this process for people: its host and its number there.
+func ProcessName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "a machine without a name"
 	}
-	w.node.Name = fmt.Sprintf("%s (process %d)", host, os.Getpid())
-	if w.Folder != "" {
-		w.node.Name = folderName(w.Folder)
-	}
-	if w.node.File, err = filepath.Abs(w.File); err != nil {
-		w.node.File = w.File
-	}
+	return fmt.Sprintf("%s (process %d)", host, os.Getpid())
 }
 
 // folderName names the server of a data directory. It tells its row from the one in a restored copy of the database.

@@ -156,6 +156,7 @@ func (d *doctor) state(ctx context.Context, rows *store.Store) {
 		d.counts(ctx, rows)
 	}
 	d.work(ctx, rows)
+	d.standbys(ctx, rows)
 	d.memories(ctx, rows)
 }
 
@@ -256,6 +257,26 @@ func (d *doctor) work(ctx context.Context, rows *store.Store) {
 		return err
 	})
 	d.add("work", work.String(), err)
+}
+
+// standbys tells what waits to take over, where one server works and others may wait.
+func (d *doctor) standbys(ctx context.Context, rows *store.Store) {
+	if d.cfg.DatabaseURL == "" || d.cfg.Engine == installation.EngineTemporal {
+		return
+	}
+	var list []store.Standby
+	err := rows.View(ctx, func(r *store.Reader) (err error) {
+		list, err = r.Standbys()
+		return err
+	})
+	var names []string
+	for _, one := range list {
+		names = append(names, fmt.Sprintf("%s, since %s", one.Name, time.UnixMilli(one.SinceMs).UTC().Format(time.RFC3339)))
+	}
+	if len(names) == 0 {
+		names = []string{"none waits to take over"}
+	}
+	d.add("standby", strings.Join(names, "; "), err)
 }
 
 // memories tells what the installation remembers of its backups and of the clock.

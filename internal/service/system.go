@@ -28,8 +28,9 @@ type System struct {
 
 // SystemProcess is a process that works on the installation.
 type SystemProcess struct {
-	Name   string // host and process
-	SeenAt time.Time
+	Name    string // host and process
+	SeenAt  time.Time
+	Standby bool // it waits to take over
 }
 
 // SystemDisk is a disk that the server writes to.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -41,6 +42,21 @@ type Node struct {
 	File    string   // its master key file
 	Masters []string // ids of the master keys in it
 	SeenMs  int64    // when it last said so
+}
+
+// Standby is a process that waits to work on the installation, when another one is gone.
+type Standby struct {
+	Name    string // for people: host and process
+	SinceMs int64  // when it began to wait
+}
+
+// Standbys reads all of them, the one that has waited longest first.
+func (r *Reader) Standbys() ([]Standby, error) {
+	list, err := r.c.Standbys()
+	if err != nil {
+		return nil, fmt.Errorf("read standbys: %w", err)
+	}
+	return list, nil
 }
 
 // Nodes reads all of them, the one that was seen last first.

@@ -65,6 +65,9 @@ type Conn interface {
 	// Writers names the Updates that run at the moment. An Update that has ended is never named again. None are named
 	// where one Update runs at a time, because they end in the order in which they began.
 	Writers() ([]string, error)
+	// Standbys reads the processes that wait to work on the database, the one that has waited longest first; none where
+	// a database cannot tell.
+	Standbys() ([]Standby, error)
 	// ForUpdate is the end of a SELECT that locks its rows until the Update is committed:
 	// " FOR UPDATE", or empty where only one Update runs at a time.
 	ForUpdate() string

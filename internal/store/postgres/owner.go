@@ -90,9 +90,22 @@ func (db *DB) TryOwn(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// AwaitOwner waits until this process is the owner. It asks twice a second.
+// AwaitOwner waits until this process is the owner. It asks twice a second, and is among the Standbys meanwhile.
 // Errors: those of TryOwn except store.ErrUnavailable, and ctx's.
 func (db *DB) AwaitOwner(ctx context.Context) error {
+	if ok, err := db.TryOwn(ctx); ok && err == nil {
+		return nil
+	}
+	waiting, stop := context.WithCancel(ctx)
+	announced := make(chan struct{})
+	go func() {
+		defer close(announced)
+		db.announce(waiting)
+	}()
+	defer func() {
+		stop()
+		<-announced
+	}()
 	ticker := time.NewTicker(retryOwner)
 	defer ticker.Stop()
 	for warned := false; ; {

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -28,6 +29,15 @@ func standby(tb testing.TB, o postgres.Options) *postgres.DB {
 	return db
 }
 
+// standbys reads the processes that wait to own a database.
+func standbys(db *postgres.DB) (list []store.Standby, err error) {
+	err = store.New(db).View(context.Background(), func(r *store.Reader) error {
+		list, err = r.Standbys()
+		return err
+	})
+	return list, err
+}
+
 // until runs try until it succeeds.
 func until(tb testing.TB, what string, try func() error) time.Duration {
 	tb.Helper()
@@ -48,7 +58,7 @@ func TestConcurrentOneOwner(t *testing.T) {
 	t.Parallel()
 	address := server(t).NewSchema(t)
 	first := open(t, postgres.Options{URL: address})
-	second := standby(t, postgres.Options{URL: address})
+	second := standby(t, postgres.Options{URL: address, Name: "shop-2 (process 7)"})
 	if ok, err := second.TryOwn(t.Context()); ok || err != nil {
 		t.Fatalf("beside an owner: %t, %v", ok, err)
 	}
@@ -70,10 +80,20 @@ func TestConcurrentOneOwner(t *testing.T) {
 		t.Errorf("waiting ended with %v", err)
 	}
 	// Another schema of the same database is another installation.
-	open(t, postgres.Options{URL: server(t).NewSchema(t)})
+	other := open(t, postgres.Options{URL: server(t).NewSchema(t)})
 
 	got := make(chan error, 1)
 	go func() { got <- second.AwaitOwner(context.Background()) }()
+	until(t, "the owner sees the standby", func() error {
+		list, err := standbys(first)
+		if err == nil && (len(list) != 1 || list[0].Name != "shop-2 (process 7)" || time.Since(time.UnixMilli(list[0].SinceMs)).Abs() > time.Minute) {
+			err = fmt.Errorf("%v", list)
+		}
+		return err
+	})
+	if list, err := standbys(other); err != nil || len(list) != 0 {
+		t.Errorf("another installation has the standbys %v, %v", list, err)
+	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +107,9 @@ func TestConcurrentOneOwner(t *testing.T) {
 	}
 	if err := setMeta(second, "theirs"); err != nil {
 		t.Error(err)
+	}
+	if list, err := standbys(second); err != nil || len(list) != 0 {
+		t.Errorf("an owner is a standby still: %v, %v", list, err)
 	}
 	if first.Epoch() != 1 || second.Epoch() != 2 {
 		t.Errorf("epochs %d and %d", first.Epoch(), second.Epoch())

@@ -347,6 +347,9 @@ func (c *conn) Count(change store.UsageChange) {
 // Writers implements store.Conn.
 func (c *conn) Writers() ([]string, error) { return nil, nil }
 
+// Standbys implements store.Conn: one machine has no second one that would wait.
+func (c *conn) Standbys() ([]store.Standby, error) { return nil, nil }
+
 // ForUpdate implements store.Conn: one connection writes at a time.
 func (c *conn) ForUpdate() string { return "" }
 

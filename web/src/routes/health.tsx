@@ -271,12 +271,10 @@ function Processes({ processes }: { processes: System["processes"] }) {
           </tr>
         </thead>
         <tbody>
-          {processes.map(({ name, seen_at: seen }) => (
+          {processes.map(({ name, seen_at: seen, standby }) => (
             <tr key={name}>
               <td className="main">{name}</td>
-              <td>
-                <When at={seen} />
-              </td>
+              <td>{standby === true ? texts.standby : <When at={seen} />}</td>
             </tr>
           ))}
         </tbody>

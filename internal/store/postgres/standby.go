@@ -1,0 +1,50 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chargehand/chargehand/internal/pause"
+	"github.com/chargehand/chargehand/internal/store"
+)
+
+// A process that waits to become the owner writes nothing: only the owner may. So it is known by a session that holds a
+// lock of its own for as long as it waits, and that is named after the process.
+const (
+	standbyLock = 0x77616974 // "wait": the first half of an advisory lock, as ownerLock
+	// standbyName begins the application name of that session.
+	standbyName = "chargehand standby "
+	// standbyBeat is the pause between two signs of life, and between two attempts to get the session back.
+	standbyBeat = 5 * time.Second
+)
+
+// announce holds the session of a process that waits, until ctx is done. It is for people: that it fails is nothing that
+// would keep the process from waiting.
+func (db *DB) announce(ctx context.Context) {
+	config := db.config.Copy()
+	config.RuntimeParams["application_name"] = standbyName + db.options.Name
+	for ctx.Err() == nil {
+		if s, err := db.connectAs(ctx, config); err == nil {
+			_, err = s.ask(fmt.Sprintf("SELECT pg_try_advisory_lock_shared(%d, %s)", standbyLock, lockSchema))
+			for err == nil && pause.For(ctx, standbyBeat) == nil {
+				_, err = s.ask("SELECT 1")
+			}
+			s.close()
+		}
+		_ = pause.For(ctx, standbyBeat) // the condition of the loop says that ctx is done
+	}
+}
+
+// Standbys implements store.Conn.
+func (c *conn) Standbys() (list []store.Standby, err error) {
+	err = c.Query(fmt.Sprintf(`SELECT substr(a.application_name, %d), (extract(epoch FROM a.backend_start) * 1000)::bigint
+ FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+ WHERE l.locktype = 'advisory' AND l.classid = %d AND l.objid = (%s::bigint & 4294967295)::oid AND l.granted
+ AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY a.backend_start, a.pid`,
+		len(standbyName)+1, standbyLock, lockSchema), func(row store.Row) error {
+		list = append(list, store.Standby{Name: row.Text(0), SinceMs: row.Int(1)})
+		return nil
+	})
+	return list, err
+}
