@@ -3372,6 +3372,7 @@ export type components = {
             name: string;
             /** Format: date-time */
             seen_at: string;
+            standby?: boolean;
         };
         TaskAnswer: {
             outcome: string;
