@@ -3,6 +3,7 @@ package blackbox_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -69,10 +70,20 @@ func TestContractShares(t *testing.T) {
 }
 
 // TestContractKeyShares: a key that runs and calls as much as it may keeps no other key waiting, in the same workflow
-// either, and the rest of what it has started follows (docs/how-to/share-capacity.md).
+// either, and the rest of what it has started follows (docs/how-to/share-capacity.md). With Temporal the bounds are
+// refused.
 func TestContractKeyShares(t *testing.T) {
 	t.Parallel()
-	s := start(t, append([]string{"--max-running-per-key", "3", "--max-calls-per-key", "2"}, egress...)...)
+	bounds := []string{"--max-running-per-key", "3", "--max-calls-per-key", "2"}
+	if servertest.Setup(t) == servertest.Temporal {
+		refused := append([]string{"serve", "--engine", "temporal", "--temporal-address", "127.0.0.1:1", "--data-dir", t.TempDir()}, bounds...)
+		out, err := exec.Command(servertest.Binary(t), refused...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "need --engine embedded") {
+			t.Errorf("with Temporal the server ends with %v, and says %s", err, out)
+		}
+		return
+	}
+	s := start(t, append(bounds, egress...)...)
 	greedy := servertest.CreateKey(t, s.DataDir, "--preset", "all")
 	calls := newBarrier(t)
 	quick := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))

@@ -61,7 +61,8 @@ func testWaitLimit(t *testing.T, s *server, flow string) {
 		if took := time.Since(began); took < 300*time.Millisecond || took > 30*time.Second {
 			t.Errorf("%s %s answered after %s", r.method, r.path, took)
 		}
-		if status := text(a.Object()["status"]); a.Status >= 300 || status != "processing" && status != "running" {
+		// On a busy machine an engine may not have begun.
+		if status := text(a.Object()["status"]); a.Status >= 300 || !oneOf("initial", "pending", "processing", "running")(status) {
 			t.Errorf("%s %s: %d %s", r.method, r.path, a.Status, a.Body)
 		}
 	}

@@ -19,8 +19,8 @@ const (
 	standbyBeat = 5 * time.Second
 )
 
-// announce holds the session of a process that waits, until ctx is done. It is for people: that it fails is nothing that
-// would keep the process from waiting.
+// announce holds the session of a process that waits, until ctx is done. It is for people: a failure of it does not
+// keep the process from waiting.
 func (db *DB) announce(ctx context.Context) {
 	config := db.config.Copy()
 	config.RuntimeParams["application_name"] = standbyName + db.options.Name
