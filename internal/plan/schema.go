@@ -76,12 +76,9 @@ func (s *Schema) Check(v value.Value) (problems []SchemaProblem, steps int) {
 		s.budget.release()
 		switch cause := recover(); cause {
 		case nil:
-		case errSteps:
-			problems = wholly(fmt.Sprintf("checking the value takes more than %d steps", s.budget.limit))
-		case errErrors:
-			problems = wholly(fmt.Sprintf(
-				"the value does not match the schema in so many ways, or at so many places, that its check takes more than %d MiB of memory",
-				maxErrorBytes>>20))
+		case errBudget:
+			problems = wholly(fmt.Sprintf("the value does not match the schema in so many ways, or at so many places, or the schema has "+
+				"so many alternatives, that its check takes more than %d steps or %d MiB of memory", s.budget.limit, maxErrorBytes>>20))
 		default:
 			panic(cause)
 		}

@@ -19,11 +19,10 @@ type budget struct {
 	ignoreErrors bool
 }
 
-// errSteps and errErrors are how a validation is stopped from within.
-var (
-	errSteps  = errors.New("the schema takes too long to check")
-	errErrors = errors.New("the errors take too much memory")
-)
+// errBudget is how a validation is stopped from within. It is one error for both bounds, and the validation has taken
+// all steps then: which bound is hit first, and when, depends on the order of maps, which the replay of a workflow must
+// not show.
+var errBudget = errors.New("the check takes too many steps or too much memory")
 
 // large is held by the one validation whose errors take more than smallErrorBytes: several of
 // them at once would take as many times maxErrorBytes.
@@ -47,11 +46,16 @@ func (b *budget) release() {
 	}
 }
 
+func (b *budget) stop() {
+	b.steps = b.limit + 1
+	panic(errBudget)
+}
+
 // Validate is called for every subschema when all else of it has been checked.
 func (b *budget) Validate(ctx *jsonschema.ValidatorContext, _ any) {
 	b.steps++
 	if b.steps > b.limit {
-		panic(errSteps)
+		b.stop()
 	}
 	b.charge(ctx)
 }
@@ -67,7 +71,7 @@ func (b *budget) charge(ctx *jsonschema.ValidatorContext) {
 	}
 	b.bytes += count * (bytesPerError + bytesPerLevel*len(ctx.ValueLocation()))
 	if b.bytes > cmp.Or(b.maxBytes, maxErrorBytes) {
-		panic(errErrors)
+		b.stop()
 	}
 	if b.bytes > smallErrorBytes && !b.isLarge {
 		large.Lock()
