@@ -9,14 +9,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// budget bounds one validation: the subschemas that are evaluated, and the memory of the errors
-// that the validator collects. It is attached to each subschema.
+// budget bounds one validation: the subschemas that are evaluated and what patterns take, and the memory of the errors
+// that the validator collects. It is attached to each subschema and each pattern.
 type budget struct {
 	steps, limit int
+	instructions int // of patterns, less than a step
 	bytes        int // of errors so far
 	maxBytes     int // 0 is maxErrorBytes
 	isLarge      bool
 	ignoreErrors bool
+	isValidating bool
 }
 
 // errBudget is how a validation is stopped from within. It is one error for both bounds, and the validation has taken
@@ -36,14 +38,33 @@ const bytesPerError, bytesPerLevel = 320, 32
 // budgetVocabulary is the name under which a budget becomes a part of every subschema.
 const budgetVocabulary = "urn:chargehand:steps"
 
-func (b *budget) reset() { b.steps, b.bytes, b.ignoreErrors = 0, 0, false }
+// reset begins a validation.
+func (b *budget) reset() {
+	b.steps, b.instructions, b.bytes, b.ignoreErrors, b.isValidating = 0, 0, 0, false, true
+}
 
 // release ends a validation.
 func (b *budget) release() {
+	b.isValidating = false
 	if b.isLarge {
 		b.isLarge = false
 		large.Unlock()
 	}
+}
+
+func (b *budget) spend(steps int) {
+	b.steps += steps
+	if b.steps > b.limit {
+		b.stop()
+	}
+}
+
+// match accounts for a match of a pattern. The steps of all together do not depend on their order.
+func (b *budget) match(instructions int) {
+	b.instructions += instructions
+	steps := b.instructions / instructionsPerStep
+	b.instructions %= instructionsPerStep
+	b.spend(steps)
 }
 
 func (b *budget) stop() {
@@ -53,10 +74,7 @@ func (b *budget) stop() {
 
 // Validate is called for every subschema when all else of it has been checked.
 func (b *budget) Validate(ctx *jsonschema.ValidatorContext, _ any) {
-	b.steps++
-	if b.steps > b.limit {
-		b.stop()
-	}
+	b.spend(1)
 	b.charge(ctx)
 }
 
