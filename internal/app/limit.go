@@ -100,6 +100,7 @@ func (c Config) limits() []service.Limit {
 		{Name: "result_files", Value: machine.MaxFiles, Description: "Files that the output of an execution refers to."},
 		{Name: "activity_output_bytes", Value: 64 << 20, Description: "Output of one call or process."},
 		{Name: "expression_steps", Value: expr.MaxSteps, Description: "Steps of one evaluation of an expression."},
+		{Name: "schema_steps", Value: plan.MaxSchemaSteps, Description: "Steps of one check of a value against a schema: a subschema is one, and so are 32 instructions of patterns."},
 		{Name: "expression_value_bytes", Value: expr.MaxValueBytes, Description: "Result of an expression, and any text in between."},
 		{Name: "expression_entries", Value: expr.MaxEntries, Description: "Entries of an array or an object in an expression."},
 	}...)

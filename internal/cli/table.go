@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -162,10 +163,28 @@ func fold(text string, width int) (lines []string) {
 		default:
 			current += " " + word
 		}
-		for runewidth.StringWidth(current) > width {
-			head := runewidth.Truncate(current, width, "")
+		for {
+			head := cut(current, width)
+			if len(head) == len(current) {
+				break
+			}
 			lines, current = append(lines, head), current[len(head):]
 		}
 	}
 	return append(lines, current)
+}
+
+// cut is the first part of text that has at most width columns. It looks no further than it has to, for whoever cuts a
+// long text into parts.
+func cut(text string, width int) string {
+	for size := 16 * width; size < len(text); size *= 2 {
+		start := size
+		for start > size-utf8.UTFMax && !utf8.RuneStart(text[start]) {
+			start--
+		}
+		if head := runewidth.Truncate(text[:start], width, ""); len(head) < start {
+			return head
+		}
+	}
+	return runewidth.Truncate(text, width, "")
 }

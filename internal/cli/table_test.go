@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mattn/go-runewidth"
 )
 
 func TestTableWithinTheWidth(t *testing.T) {
@@ -54,6 +57,35 @@ func TestFold(t *testing.T) {
 	} {
 		if got := strings.Join(fold(text, 10), "|"); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFoldLongWord: a word that is long takes time that grows with its length, not with its square. The lines are those
+// that Truncate cuts from all that is left, also where characters join.
+func TestFoldLongWord(t *testing.T) {
+	done := make(chan []string, 1)
+	go func() { done <- fold(strings.Repeat("x", 4<<20), 80) }()
+	select {
+	case lines := <-done:
+		if len(lines) != 4<<20/80+1 {
+			t.Error(len(lines), "lines")
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it takes more than a minute")
+	}
+	for _, unit := range []string{"x", "日", "e\u0301", "👩‍👩‍👧‍👦", "🇩🇪", "👍🏽a", "\u200b", "가x", "x" + strings.Repeat("\u0301", 700), "\xff"} {
+		word := strings.Repeat(unit, 300)
+		var want []string
+		for rest := word; ; {
+			head := runewidth.Truncate(rest, 10, "")
+			want, rest = append(want, head), rest[len(head):]
+			if rest == "" {
+				break
+			}
+		}
+		if got := fold(word, 10); !slices.Equal(got, want) {
+			t.Errorf("%.40q is %.400q, want %.400q", unit, got, want)
 		}
 	}
 }

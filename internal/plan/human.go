@@ -116,7 +116,7 @@ func CompileForm(form value.Value) (*Schema, error) {
 	if what, _ := size.excess(); what != "" {
 		return nil, errors.New("it has " + what)
 	}
-	compiled := &Schema{Path: "form", budget: &budget{limit: maxSchemaSteps}}
+	compiled := &Schema{Path: "form", budget: &budget{limit: MaxSchemaSteps}}
 	var err error
 	compiled.compiled, compiled.titles, err = compileSchema(formRoot, form, compiled.budget, &schemaLoader{compiler: &compiler{}})
 	if err != nil {

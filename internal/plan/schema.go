@@ -17,10 +17,11 @@ import (
 	"github.com/chargehand/chargehand/internal/value"
 )
 
+// MaxSchemaSteps bounds the subschemas that one validation may evaluate, and what its patterns take. A schema that
+// refers to itself in several ways would take exponential time otherwise.
+const MaxSchemaSteps = 1_000_000
+
 const (
-	// maxSchemaSteps bounds the subschemas that one validation may evaluate. A schema that
-	// refers to itself in several ways would take exponential time otherwise.
-	maxSchemaSteps = 1_000_000
 	// maxSchemaProblems bounds the problems of one validation.
 	maxSchemaProblems = 100
 	// maxPointerBytes bounds their pointers together: a long name may stand above all of them.
@@ -67,7 +68,7 @@ func wholly(detail string) []SchemaProblem {
 	return []SchemaProblem{{Keyword: "$schema", Detail: detail, Predicate: detail}}
 }
 
-// Check is Validate, and tells how many subschemas it evaluated.
+// Check is Validate, and tells how many steps it took.
 func (s *Schema) Check(v value.Value) (problems []SchemaProblem, steps int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,12 +77,9 @@ func (s *Schema) Check(v value.Value) (problems []SchemaProblem, steps int) {
 		s.budget.release()
 		switch cause := recover(); cause {
 		case nil:
-		case errSteps:
-			problems = wholly(fmt.Sprintf("checking the value takes more than %d steps", s.budget.limit))
-		case errErrors:
-			problems = wholly(fmt.Sprintf(
-				"the value does not match the schema in so many ways, or at so many places, that its check takes more than %d MiB of memory",
-				maxErrorBytes>>20))
+		case errBudget:
+			problems = wholly(fmt.Sprintf("the value does not match the schema in so many ways, or at so many places, or the schema has "+
+				"so many alternatives or such slow patterns, that its check takes more than %d steps or %d MiB of memory", s.budget.limit, maxErrorBytes>>20))
 		default:
 			panic(cause)
 		}
@@ -185,7 +183,7 @@ func (c *compiler) schema(s *dsl.Schema, at location) *Schema {
 		c.fail(document.Pointer, CodeSchema, "The schema has "+what+".", advice)
 		return nil
 	}
-	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: maxSchemaSteps}}
+	compiled := &Schema{Path: at.path(s.Pointer), budget: &budget{limit: MaxSchemaSteps}}
 	others := &schemaLoader{compiler: c, pointer: document.Pointer}
 	var err error
 	if compiled.compiled, compiled.titles, err = compileSchema(address, document.Value, compiled.budget, others); err != nil {
@@ -295,7 +293,7 @@ func compileSchema(
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(others)
-	compiler.UseRegexpEngine(readPattern)
+	compiler.UseRegexpEngine(b.readPattern)
 	compiler.AssertFormat()
 	compiler.AssertVocabs()
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{

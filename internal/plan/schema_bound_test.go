@@ -147,3 +147,24 @@ func TestSchemaAcceptsLargeValues(t *testing.T) {
 		t.Errorf("a long list has %v", problems)
 	}
 }
+
+// TestSchemaBoundsInAnyOrder: a value exceeds both bounds, one in each property, and is told the same whichever the
+// validator looks at first. So is one that exceeds a single bound, and has taken as many steps.
+func TestSchemaBoundsInAnyOrder(t *testing.T) {
+	s := schemaOf(t, `{"$defs": {"n": {"allOf": [`+strings.Repeat(`{"properties": {"c": {"$ref": "#/$defs/n"}}}, `, 3)+`true]}},
+		"properties": {"errors": {"items": {"type": "string"}}, "steps": {"$ref": "#/$defs/n"}}}`)
+	s.budget.limit, s.budget.maxBytes = 1000, 100*bytesPerError
+	for name, v := range map[string]any{
+		"both":   map[string]any{"errors": many(400, 1), "steps": nested(20)},
+		"memory": map[string]any{"errors": many(400, 1), "steps": nested(3)},
+	} {
+		first, taken := s.Check(v)
+		for range 40 {
+			problems, steps := s.Check(v)
+			if len(problems) != 1 || problems[0] != first[0] || steps != taken {
+				t.Errorf("%s: %v after %d steps, then %v after %d", name, first, taken, problems, steps)
+				break
+			}
+		}
+	}
+}

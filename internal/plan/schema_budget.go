@@ -9,21 +9,22 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// budget bounds one validation: the subschemas that are evaluated, and the memory of the errors
-// that the validator collects. It is attached to each subschema.
+// budget bounds one validation: the subschemas that are evaluated and what patterns take, and the memory of the errors
+// that the validator collects. It is attached to each subschema and each pattern.
 type budget struct {
 	steps, limit int
+	instructions int // of patterns, less than a step
 	bytes        int // of errors so far
 	maxBytes     int // 0 is maxErrorBytes
 	isLarge      bool
 	ignoreErrors bool
+	isValidating bool
 }
 
-// errSteps and errErrors are how a validation is stopped from within.
-var (
-	errSteps  = errors.New("the schema takes too long to check")
-	errErrors = errors.New("the errors take too much memory")
-)
+// errBudget is how a validation is stopped from within. It is one error for both bounds, and the validation has taken
+// all steps then: which bound is hit first, and when, depends on the order of maps, which the replay of a workflow must
+// not show.
+var errBudget = errors.New("the check takes too many steps or too much memory")
 
 // large is held by the one validation whose errors take more than smallErrorBytes: several of
 // them at once would take as many times maxErrorBytes.
@@ -37,22 +38,43 @@ const bytesPerError, bytesPerLevel = 320, 32
 // budgetVocabulary is the name under which a budget becomes a part of every subschema.
 const budgetVocabulary = "urn:chargehand:steps"
 
-func (b *budget) reset() { b.steps, b.bytes, b.ignoreErrors = 0, 0, false }
+// reset begins a validation.
+func (b *budget) reset() {
+	b.steps, b.instructions, b.bytes, b.ignoreErrors, b.isValidating = 0, 0, 0, false, true
+}
 
 // release ends a validation.
 func (b *budget) release() {
+	b.isValidating = false
 	if b.isLarge {
 		b.isLarge = false
 		large.Unlock()
 	}
 }
 
+func (b *budget) spend(steps int) {
+	b.steps += steps
+	if b.steps > b.limit {
+		b.stop()
+	}
+}
+
+// match accounts for a match of a pattern. The steps of all together do not depend on their order.
+func (b *budget) match(instructions int) {
+	b.instructions += instructions
+	steps := b.instructions / instructionsPerStep
+	b.instructions %= instructionsPerStep
+	b.spend(steps)
+}
+
+func (b *budget) stop() {
+	b.steps = b.limit + 1
+	panic(errBudget)
+}
+
 // Validate is called for every subschema when all else of it has been checked.
 func (b *budget) Validate(ctx *jsonschema.ValidatorContext, _ any) {
-	b.steps++
-	if b.steps > b.limit {
-		panic(errSteps)
-	}
+	b.spend(1)
 	b.charge(ctx)
 }
 
@@ -67,7 +89,7 @@ func (b *budget) charge(ctx *jsonschema.ValidatorContext) {
 	}
 	b.bytes += count * (bytesPerError + bytesPerLevel*len(ctx.ValueLocation()))
 	if b.bytes > cmp.Or(b.maxBytes, maxErrorBytes) {
-		panic(errErrors)
+		b.stop()
 	}
 	if b.bytes > smallErrorBytes && !b.isLarge {
 		large.Lock()

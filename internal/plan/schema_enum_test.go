@@ -56,3 +56,27 @@ func TestEnumsOfAllLengths(t *testing.T) {
 		}
 	}
 }
+
+// TestLongEnumBesideOthers: an enum counts or not by the keywords beside it, whatever its length.
+func TestLongEnumBesideOthers(t *testing.T) {
+	for _, n := range []int{2, maxComparedEnum + 1} {
+		enum := `"enum": [` + numbersFrom(0, n) + `]`
+		for schema, valid := range map[string]bool{
+			`{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"type": "integer"}}, "$ref": "#/definitions/a", ` + enum + `}`:              true,
+			`{"$schema": "http://json-schema.org/draft-04/schema#", "definitions": {"a": {"type": "integer"}}, "$ref": "#/definitions/a", ` + enum + `}`:              true,
+			`{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"type": "integer"}}, "allOf": [{"$ref": "#/definitions/a"}], ` + enum + `}`: false,
+			`{"$schema": "http://json-schema.org/draft-04/schema#", ` + enum + `}`:                                                                                    false,
+			`{"$schema": "https://json-schema.org/draft/2019-09/schema", "$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}, ` + enum + `}`:                     false,
+			`{"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}, ` + enum + `}`:                                                                                false,
+			`{"not": {` + enum + `}}`:                   true,
+			`{"not": {"not": {` + enum + `}}}`:          false,
+			`{"unevaluatedItems": false, ` + enum + `}`: false,
+			`{"minimum": 0, ` + enum + `}`:              false,
+		} {
+			problems := schemaOf(t, schema).Validate(1000)
+			if (problems == nil) != valid || !strings.HasPrefix(schema, `{"not"`) && !valid && len(problems) != 1 {
+				t.Errorf("%d values, %.150s: %.300v", n, schema, problems)
+			}
+		}
+	}
+}

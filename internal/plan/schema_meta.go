@@ -189,7 +189,7 @@ func (g *metaGuard) check(d *metaDocument, at string, v any) (err error) {
 		g.budget.release() // of what may be large at a time; compiling needs nothing of it
 		switch cause := recover(); cause {
 		case nil:
-		case errSteps, errErrors:
+		case errBudget:
 			err = errMeta
 		default:
 			panic(cause)

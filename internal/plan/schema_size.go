@@ -75,7 +75,7 @@ func (s *schemaSize) excess() (what, advice string) {
 		return fmt.Sprintf("parts whose addresses take more than %d MiB together", maxAddressBytes>>20),
 			"Make names of properties and $id shorter, or put what is far down into $defs."
 	case s.patterns > maxPatternSize:
-		return fmt.Sprintf("patterns of more than %d characters together, with all their repetitions", maxPatternSize),
+		return fmt.Sprintf("patterns that make more than %d instructions together, with all their repetitions", maxPatternSize),
 			"Let them repeat less, or bound the length of a text with maxLength."
 	}
 	return "", ""

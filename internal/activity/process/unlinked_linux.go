@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptorsPerScan bounds the descriptors that one scan goes through. A tree may hold a million.
+// descriptorsPerScan is how many descriptors a scan goes through before it leaves the other processes to the next: a
+// tree may hold a million. One process is gone through as a whole, and RLIMIT_NOFILE bounds what it has.
 const descriptorsPerScan = 16_384
 
 // unlinked adds up the files that processes hold open although no name is left of them: a walk over names does not
