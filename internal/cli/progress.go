@@ -350,7 +350,7 @@ func (t *counter) show(b *client.Batch, task string) {
 	if now := time.Now(); b.Final() || now.Sub(t.lastLine) >= plainLineEvery {
 		t.lastLine = now
 		text := fmt.Sprintf("%d of %d, %s", b.Completed+b.Failed, b.Total, failedCounts(b))
-		if rate > 0 {
+		if rate > 0 && !b.Final() { // the line behind the last one tells how long all took
 			text += fmt.Sprintf(", %.0f/s", rate)
 		}
 		if task != "" {

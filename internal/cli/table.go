@@ -174,8 +174,8 @@ func fold(text string, width int) (lines []string) {
 	return append(lines, current)
 }
 
-// cut is the first part of text that has at most width columns. It looks no further than it has to, for whoever cuts a
-// long text into parts.
+// cut is the first part of text that has at most width columns. It looks no further than it has to, because
+// fold cuts a long text into many parts.
 func cut(text string, width int) string {
 	for size := 16 * width; size < len(text); size *= 2 {
 		start := size

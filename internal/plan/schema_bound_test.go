@@ -148,8 +148,8 @@ func TestSchemaAcceptsLargeValues(t *testing.T) {
 	}
 }
 
-// TestSchemaBoundsInAnyOrder: a value exceeds both bounds, one in each property, and is told the same whichever the
-// validator looks at first. So is one that exceeds a single bound, and has taken as many steps.
+// TestSchemaBoundsInAnyOrder: a value exceeds both bounds, one in each property, and gets the same error whichever
+// the validator looks at first. So does one that exceeds a single bound, and has taken as many steps.
 func TestSchemaBoundsInAnyOrder(t *testing.T) {
 	s := schemaOf(t, `{"$defs": {"n": {"allOf": [`+strings.Repeat(`{"properties": {"c": {"$ref": "#/$defs/n"}}}, `, 3)+`true]}},
 		"properties": {"errors": {"items": {"type": "string"}}, "steps": {"$ref": "#/$defs/n"}}}`)

@@ -27,7 +27,7 @@ type enum struct {
 }
 
 // indexEnum takes a long enum out of a schema and puts one in its place that looks values up. What else is wrong with a
-// value is told as well then; the validator stops at its own enum.
+// value is reported as well then; the validator stops at its own enum.
 func indexEnum(s *jsonschema.Schema) {
 	if s.Enum == nil || len(s.Enum.Values) <= maxComparedEnum {
 		return

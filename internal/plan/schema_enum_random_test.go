@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// spelling is how a random test writes numbers: those of a group are equal.
+// spellings are how a random test writes numbers: those of a group are equal.
 var spellings = [][]string{
 	{"0", "-0", "0.0", "-0.0", "0e5", "0e-400"},
 	{"1", "1.0", "1e0", "10e-1", "0.1e1", "1.000000000000000000000"},

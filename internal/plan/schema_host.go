@@ -18,8 +18,8 @@ const (
 	maxLocalPart = 64
 )
 
-// isHostName judges by RFC 1123, 2.1. A label that says to be encoded must be (RFC 5890, 2.3.2.1), and no other has `--`
-// as its third and fourth characters (RFC 5891, 4.2.3.1).
+// isHostName judges by RFC 1123, 2.1. A label that says to be encoded must be (RFC 5890, 2.3.2.1), and no other has
+// `--` as its third and fourth characters (RFC 5891, 4.2.3.1).
 func isHostName(text string) bool {
 	if text == "" || len(text) > maxHostName {
 		return false

@@ -104,7 +104,7 @@ type ways struct {
 	pending []uint32
 }
 
-// next goes on by one character. A match may begin at each.
+// next moves on by one character. A match may begin at each.
 func (w *ways) next() {
 	w.pending = w.pending[:0]
 	for _, i := range w.now {

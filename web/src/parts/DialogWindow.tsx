@@ -25,7 +25,7 @@ export default function DialogWindow({ title, close, stays = false, size, childr
     >
       <Modal.Overlay />
       <Modal.Content>
-        <Modal.Body className="dialog">
+        <Modal.Body className="dialog" ref={focusField}>
           <div className="dialog-head">
             <Modal.Title>{title}</Modal.Title>
             {!stays && (
@@ -40,6 +40,11 @@ export default function DialogWindow({ title, close, stays = false, size, childr
       </Modal.Content>
     </Modal.Root>
   );
+}
+
+/** The field has the focus with the first picture of a dialog: Mantine gives it later, and what is typed before is lost. */
+function focusField(body: HTMLElement | null): void {
+  body?.querySelector<HTMLElement>("[data-autofocus]")?.focus({ preventScroll: true });
 }
 
 /** What had the focus when the dialog opened has it again: Mantine does that only for one that was in the page before. */
