@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,8 @@ func TestContractKeyShares(t *testing.T) {
 	t.Parallel()
 	bounds := []string{"--max-running-per-key", "3", "--max-calls-per-key", "2"}
 	if servertest.Setup(t) == servertest.Temporal {
-		refused := append([]string{"serve", "--engine", "temporal", "--temporal-address", "127.0.0.1:1", "--data-dir", t.TempDir()}, bounds...)
+		dir := t.TempDir()
+		refused := slices.Concat([]string{"serve", "--data-dir", dir}, servertest.Location(t, dir), servertest.Engine(t, dir), bounds)
 		out, err := exec.Command(servertest.Binary(t), refused...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "need --engine embedded") {
 			t.Errorf("with Temporal the server ends with %v, and says %s", err, out)
