@@ -17,6 +17,8 @@ const (
 	standbyName = "chargehand standby "
 	// standbyBeat is the pause between two signs of life, and between two attempts to get the session back.
 	standbyBeat = 5 * time.Second
+	// standbyWait is the time that an answer takes there at most. A process that takes over waits for the session to end.
+	standbyWait = time.Second
 )
 
 // announce holds the session of a process that waits, until ctx is done. It is for people: a failure of it does not
@@ -26,6 +28,7 @@ func (db *DB) announce(ctx context.Context) {
 	config.RuntimeParams["application_name"] = standbyName + db.options.Name
 	for ctx.Err() == nil {
 		if s, err := db.connectAs(ctx, config); err == nil {
+			s.wait = standbyWait
 			_, err = s.ask(fmt.Sprintf("SELECT pg_try_advisory_lock_shared(%d, %s)", standbyLock, lockSchema))
 			for err == nil && pause.For(ctx, standbyBeat) == nil {
 				_, err = s.ask("SELECT 1")
