@@ -47,6 +47,17 @@ func (c *call) readBody(b *body) error {
 		c.whole = true
 		return c.parseBody(b)
 	}
+	pause, trusted := c.server.idle, int64(longBytes)
+	stranger := c.route.enters && !c.isTaskLink() // who signs in has shown nothing yet
+	if stranger {
+		pause, trusted = min(pause, c.server.http.ReadHeaderTimeout), maxForm
+	}
+	if c.r.ContentLength < 0 || c.r.ContentLength > longBytes || b.stream || stranger {
+		c.r.Body = &longReader{
+			body: c.arriving, control: http.NewResponseController(c.w),
+			idle: pause, slowest: c.server.slowest, answer: c.server.http.WriteTimeout,
+		}
+	}
 	var first []byte
 	var err error
 	if c.r.ContentLength < 0 && !b.stream {
@@ -60,19 +71,18 @@ func (c *call) readBody(b *body) error {
 		return err
 	}
 	if c.r.ContentLength > limit {
-		return tooLarge(limit)
-	}
-	if c.r.ContentLength < 0 || c.r.ContentLength > longBytes || b.stream {
-		c.r.Body = &longReader{
-			body: c.r.Body, control: http.NewResponseController(c.w),
-			idle: c.server.idle, slowest: c.server.slowest,
+		if c.isTaskLink() { // who has the link gets to read the refusal
+			if _, err := c.linkedTask(); err != nil {
+				return err
+			}
 		}
+		return tooLarge(limit)
 	}
 	c.begun = true
 	if b.stream {
 		return nil
 	}
-	c.raw, err = readAll(c.r.Body, first, c.r.ContentLength, limit)
+	c.raw, err = readAll(c.r.Body, first, c.r.ContentLength, trusted, limit)
 	if err != nil {
 		return readProblem(err)
 	}
@@ -157,10 +167,9 @@ func readProblem(err error) error {
 	return chargehand.NewError(chargehand.CodeInvalidBody, detail)
 }
 
-// readAll reads a body of known or unknown (-1) length, at most limit bytes. It trusts an
-// announced length only as far as bytes arrive.
-func readAll(r io.Reader, first []byte, length, limit int64) ([]byte, error) {
-	const trusted = 1 << 20
+// readAll reads a body of known or unknown (-1) length, at most limit bytes. It makes room for an announced length up to
+// trusted bytes, and beyond that as bytes arrive.
+func readAll(r io.Reader, first []byte, length, trusted, limit int64) ([]byte, error) {
 	if length >= 0 && length <= trusted {
 		buf := make([]byte, length)
 		_, err := io.ReadFull(r, buf)
@@ -182,19 +191,22 @@ func readAll(r io.Reader, first []byte, length, limit int64) ([]byte, error) {
 
 // A body up to longBytes must arrive within readTimeout. A larger one, or one without a length, has no fixed end
 // while its bytes keep coming: it may take idleTimeout, and a second more for every slowestBytesPerSecond bytes that
-// have arrived. So a body of one byte now and then holds its connection for idleTimeout and not longer.
+// have arrived. So a body of one byte now and then holds its connection for idleTimeout and not longer. Those who sign
+// in, and have shown no key, have readHeaderTimeout in its place, for short bodies too.
 const (
 	longBytes             = 1 << 20
 	idleTimeout           = 30 * time.Second
 	slowestBytesPerSecond = 8 << 10
 )
 
-// longReader moves the read deadline of the connection while bytes arrive fast enough.
+// longReader moves the read deadline of the connection while bytes arrive fast enough, and the deadline of the answer
+// with it, which net/http counts from the head of the request.
 type longReader struct {
 	body    io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
 	slowest int64         // bytes per second
+	answer  time.Duration // what an answer may take
 	read    int64         // bytes so far
 	waited  time.Duration // spent in Read; the time that the server itself needs in between does not count
 	moved   time.Time
@@ -203,8 +215,10 @@ type longReader struct {
 func (l *longReader) Read(b []byte) (int, error) {
 	now := time.Now()
 	if left := l.idle + time.Duration(l.read*int64(time.Second)/l.slowest) - l.waited; left < l.idle || now.Sub(l.moved) > l.idle/10 {
+		until := now.Add(min(left, l.idle))
 		// A ResponseWriter without deadlines has none to move.
-		_ = l.control.SetReadDeadline(now.Add(min(left, l.idle)))
+		_ = l.control.SetReadDeadline(until)
+		_ = l.control.SetWriteDeadline(until.Add(l.answer))
 		l.moved = now
 	}
 	n, err := l.body.Read(b)

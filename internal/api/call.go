@@ -1,6 +1,7 @@
 package api
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -49,6 +50,8 @@ type call struct {
 	secret        string // of a link, which nothing repeats
 	linked        bool   // the secret is that of a link
 
+	arriving io.ReadCloser // the body as it comes from the connection; what the handler reads may be wrapped
+
 	raw   []byte      // body as it was sent, unless the handler reads it itself
 	begun bool        // the body was read from
 	whole bool        // the body was read to its end
@@ -90,8 +93,8 @@ func (c *call) run() error {
 			return err
 		}
 	}
-	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
-		c.hurry() // nothing reads their body
+	if rt == nil || rt.body == nil {
+		c.hurry() // nothing reads the body
 	}
 	if rt == nil && c.isUIPage() {
 		c.route = c.server.uiRoute
@@ -219,14 +222,19 @@ func (c *call) noRoute() error {
 }
 
 // allowTime lifts the time limit of reading, which would otherwise end the request's context
-// while the answer is still being waited for or written. Where a body is unread, net/http does not read ahead, so the
-// limit ends nothing, and is what bounds how long net/http waits for that body.
+// while the answer is still being waited for or written. Where a body is announced that nothing reads, net/http does not
+// read ahead, so the limit ends nothing: it bounds how long net/http waits, before it sends the answer, for what has not
+// arrived when the wait is over. The time for the answer begins now, behind the body.
 func (c *call) allowTime() {
-	if c.announced() {
-		return
+	// A writer that knows no deadlines has none to move.
+	control := http.NewResponseController(c.w)
+	_ = control.SetWriteDeadline(time.Now().Add(c.server.http.WriteTimeout))
+	switch {
+	case !c.announced():
+		_ = control.SetReadDeadline(time.Time{})
+	case !c.begun: // else the handler reads it, and moves the limit
+		_ = control.SetReadDeadline(time.Now().Add(c.args.wait + drainTime))
 	}
-	// A writer that knows no deadlines has none to lift.
-	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 }
 
 // quote shows text that a client sent: cut short, as a JSON string.

@@ -17,7 +17,6 @@ import (
 const (
 	lingerTime = time.Second
 	lingering  = 128
-	lingerRead = 64 << 10
 )
 
 // openConns counts the connections of a server. When there are too many, the one that has waited longest for a request
@@ -118,7 +117,7 @@ func (s *Server) turnAway(c *net.TCPConn) {
 		}
 		// A connection that is closed while it holds unread bytes is reset, and the client loses the answer.
 		_ = c.CloseWrite()
-		_, _ = io.CopyN(io.Discard, c, lingerRead)
+		_, _ = io.CopyN(io.Discard, c, drainBytes)
 	}()
 }
 

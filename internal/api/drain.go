@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -55,9 +56,22 @@ func (c *call) drain() {
 	// Writers that know nothing of connections (in tests) have nothing to flush and no deadlines.
 	_ = control.Flush()
 	_ = control.SetReadDeadline(time.Now().Add(drainTime))
-	body := c.r.Body
-	if p, ok := body.(*longReader); ok {
-		body = p.body // which moves the deadline no more
+	_, _ = io.Copy(io.Discard, io.LimitReader(c.arriving, drainBytes)) // what is around it would move the deadline
+}
+
+// settle reads the short body of a client that has shown no key and is refused, so that the next request on its
+// connection can be read. One that has not come within the second of hurry is left: net/http would end the connection
+// behind it at once, and what the client sends then would take the answer away from it. The answer goes first now, and
+// the client has another second.
+func (c *call) settle() {
+	if c.principal != nil || c.linked || !c.announced() || c.unread() || strings.EqualFold(c.r.Header.Get("Expect"), "100-continue") {
+		return
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(body, drainBytes))
+	_, err := io.CopyN(io.Discard, c.arriving, unreadBytes+1)
+	if c.whole = errors.Is(err, io.EOF); c.whole {
+		return
+	}
+	c.w.Header()["Connection"] = closeValue
+	// A writer that knows no deadlines has none to move.
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(lingerTime))
 }

@@ -3,9 +3,11 @@ package api
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -97,6 +99,7 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 		"no such path":          {"POST /nowhere", "Content-Length: 10\r\n", 404},
 		"not this method":       {"POST /healthz", "Content-Length: 10\r\n", 405},
 		"a probe with a body":   {"GET /healthz", "Content-Length: 10\r\n", 200},
+		"what is allowed here":  {"OPTIONS /healthz", "Content-Length: 10\r\n", 204},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,6 +121,80 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 			}
 			t.Logf("answered after %v, closed after %v", answered, time.Since(began))
 		})
+	}
+}
+
+// TestLateBodiesDoNotLoseTheAnswer: a client that sends a body slowly, and reads the refusal meanwhile or after it, finds
+// no broken connection, whether it has shown no key or the secret of a link.
+func TestLateBodiesDoNotLoseTheAnswer(t *testing.T) {
+	s, _ := linkServer(asking(t, `{type: object}`, nil))
+	addr := start(t, s)
+	for name, c := range map[string]struct {
+		head   string
+		piece  int // bytes
+		status int
+	}{
+		"no key":           {"POST " + pathW + "/executions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n", 20_000, 401},
+		"a link, too much": {fmt.Sprintf("POST %s HTTP/1.1\r\nSec-Fetch-Site: same-origin\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n", pathLink, maxTaskForm+1), 1 << 20, 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(20 * time.Second))
+			piece := strings.Repeat(" ", c.piece)
+			io.WriteString(conn, c.head+"Host: "+addr+"\r\n\r\n"+piece)
+			r := bufio.NewReader(conn)
+			if a := readAnswer(t, r); a.status != c.status {
+				t.Fatalf("%d, want %d\n%s", a.status, c.status, a.body)
+			}
+			for range 9 {
+				if _, err := io.WriteString(conn, piece); err != nil {
+					t.Fatalf("the connection broke while the body was sent: %v", err)
+				}
+			}
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Error(err)
+			}
+			if _, err := r.ReadByte(); err != io.EOF {
+				t.Errorf("after the body: %v", err)
+			}
+		})
+	}
+}
+
+// TestRefusedFormsDoNotDrip: a form of a link that was refused is read for drainTime, however it keeps coming.
+func TestRefusedFormsDoNotDrip(t *testing.T) {
+	s, _ := linkServer(asking(t, `{type: object}`, nil))
+	s.idle, s.slowest = time.Second, 1
+	addr := start(t, s)
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * drainTime))
+	io.WriteString(conn, "POST "+pathLink+" HTTP/1.1\r\nHost: "+addr+"\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 9999999\r\n"+
+		"Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\nContent-Disposition: form-data; name=\"comment\"\r\n\r\n")
+	go func() {
+		_, err := io.WriteString(conn, strings.Repeat("x", maxTaskTexts+1)) // one byte too many
+		for tick := time.NewTicker(10 * time.Millisecond); err == nil; <-tick.C {
+			_, err = io.WriteString(conn, "x")
+		}
+	}()
+	r := bufio.NewReader(conn)
+	if a := readAnswer(t, r); a.status != 413 {
+		t.Fatalf("%d\n%s", a.status, a.body)
+	}
+	began := time.Now()
+	if _, err := r.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("after the answer: %v", err)
+	}
+	if took := time.Since(began); took > 4*drainTime {
+		t.Errorf("hung up on after %v", took)
 	}
 }
 
@@ -157,14 +234,39 @@ except urllib.error.HTTPError as e:
 }
 
 // TestWaitForNoBody: a request that waits lifts the read timeout, but not for a body that is announced, never sent, and
-// read by nothing.
+// read by nothing. A body that has come meanwhile is no reason to close the connection.
 func TestWaitForNoBody(t *testing.T) {
+	asked, proceed := make(chan struct{}, 2), make(chan struct{})
 	s := newServer(t, &fake{getExecution: func(ctx context.Context, _ service.View) (*service.Execution, error) {
+		asked <- struct{}{}
+		<-proceed
 		return fixtureInitial(), ctx.Err()
 	}})
 	s.http.ReadTimeout = 100 * time.Millisecond
-	a := raw(t, start(t, s), "GET "+pathE+"?wait=60 HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nContent-Length: 10\r\n\r\n")
-	if a.status != 200 {
-		t.Errorf("%d", a.status)
+	addr := start(t, s)
+	head := "GET " + pathE + "?wait=1 HTTP/1.1\r\nHost: h\r\nx-api-key: " + goodKey + "\r\nContent-Length: 10\r\n\r\n"
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	r := bufio.NewReader(conn)
+	for range 2 { // on one connection
+		io.WriteString(conn, head)
+		select {
+		case <-asked:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the connection was closed behind an answer")
+		}
+		io.WriteString(conn, "0123456789")
+		time.AfterFunc(3*s.http.ReadTimeout, func() { proceed <- struct{}{} })
+		if a := readAnswer(t, r); a.status != 200 {
+			t.Fatalf("with a body: %d", a.status)
+		}
+	}
+	close(proceed)
+	if a := raw(t, addr, head); a.status != 200 {
+		t.Errorf("without its body: %d", a.status)
 	}
 }

@@ -99,6 +99,7 @@ func (c *call) fail(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	c.hurry()
+	c.settle()
 	status := statusOf(shown)
 	h := c.w.Header()
 	for _, name := range goodHeaders {

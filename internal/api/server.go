@@ -160,7 +160,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	c := calls.Get().(*call)
-	*c = call{server: s, w: w, r: r, requestID: requestID(r.Header), began: time.Now()}
+	*c = call{server: s, w: w, r: r, arriving: r.Body, requestID: requestID(r.Header), began: time.Now()}
 	h := w.Header()
 	h["X-Request-Id"] = []string{c.requestID}
 	h["X-Content-Type-Options"] = nosniffValue

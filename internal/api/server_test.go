@@ -226,7 +226,7 @@ func TestDrip(t *testing.T) {
 		_, err := io.Copy(io.Discard, r.Content)
 		return fixtureFile(), false, err
 	}})
-	s.http.ReadTimeout, s.idle, s.slowest = time.Minute, 300*time.Millisecond, 1000
+	s.http.ReadTimeout, s.http.WriteTimeout, s.idle, s.slowest = time.Minute, 500*time.Millisecond, 300*time.Millisecond, 1000
 	addr := start(t, s)
 	drip := func(head string, piece func() string, pieces int) answered {
 		c, err := net.Dial("tcp", addr)
@@ -267,7 +267,8 @@ func TestDrip(t *testing.T) {
 			t.Errorf("%s: %v", name, p["detail"])
 		}
 	}
-	// 100 pieces of 100 bytes, 10 ms apart: a second, over three times the pause, at ten times the slowest rate.
+	// 100 pieces of 100 bytes, 10 ms apart: a second, over three times the pause, at ten times the slowest rate. It takes
+	// longer than an answer may, whose time begins when the body has come.
 	if a := drip("POST /api/v1/files"+key+"Content-Length: 10000\r\n\r\n", func() string { return strings.Repeat("x", 100) }, 100); a.status != 201 {
 		t.Errorf("a body that keeps coming: %d %s", a.status, a.body)
 	}

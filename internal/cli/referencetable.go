@@ -119,9 +119,10 @@ started ([what runs at once](../how-to/share-capacity.md)).
 At most ` + "`--max-connections`" + ` clients are connected at once (default 10,000, or half of the files that the process may
 have open, ` + "`ulimit -n`" + `). For the next one, the connection that has waited longest for a request is closed; while all
 of them are being answered, it gets 503 ` + "`unavailable`" + ` at once. A header must arrive within 10 seconds and a body of up
-to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have arrived. The body of a
-request that is refused, from a client that has shown no valid key, has one second, then the connection is closed. A
-request asks for at most 16 ranges of a file.
+to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have arrived. What signs in has 10
+seconds in place of 30. The body of a request that is refused, from a client that has shown no valid key, has one
+second; then the answer is sent, and another second later the connection is closed. A request asks for at most 16
+ranges of a file.
 
 ## Queues
 
