@@ -167,8 +167,8 @@ func readProblem(err error) error {
 	return chargehand.NewError(chargehand.CodeInvalidBody, detail)
 }
 
-// readAll reads a body of known or unknown (-1) length, at most limit bytes. It makes room for an announced length up to
-// trusted bytes, and beyond that as bytes arrive.
+// readAll reads a body of known or unknown (-1) length, at most limit bytes. It makes room for an announced length up
+// to trusted bytes, and beyond that as bytes arrive.
 func readAll(r io.Reader, first []byte, length, trusted, limit int64) ([]byte, error) {
 	if length >= 0 && length <= trusted {
 		buf := make([]byte, length)

@@ -59,11 +59,11 @@ func (c *call) drain() {
 	_, _ = io.Copy(io.Discard, io.LimitReader(c.arriving, drainBytes)) // what is around it would move the deadline
 }
 
-// settle reads the short body of a client that has shown no key and is refused, so that the next request on its
+// readRest reads the short body of a client that has shown no key and is refused, so that the next request on its
 // connection can be read. One that has not come within the second of hurry is left: net/http would end the connection
 // behind it at once, and what the client sends then would take the answer away from it. The answer goes first now, and
 // the client has another second.
-func (c *call) settle() {
+func (c *call) readRest() {
 	if c.principal != nil || c.linked || !c.announced() || c.unread() || strings.EqualFold(c.r.Header.Get("Expect"), "100-continue") {
 		return
 	}

@@ -124,8 +124,8 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLateBodiesDoNotLoseTheAnswer: a client that sends a body slowly, and reads the refusal meanwhile or after it, finds
-// no broken connection, whether it has shown no key or the secret of a link.
+// TestLateBodiesDoNotLoseTheAnswer: a client that sends a body slowly, and reads the refusal meanwhile or behind it,
+// finds no broken connection, whether it has shown no key or the secret of a link.
 func TestLateBodiesDoNotLoseTheAnswer(t *testing.T) {
 	s, _ := linkServer(asking(t, `{type: object}`, nil))
 	addr := start(t, s)

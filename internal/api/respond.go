@@ -99,7 +99,7 @@ func (c *call) fail(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	c.hurry()
-	c.settle()
+	c.readRest()
 	status := statusOf(shown)
 	h := c.w.Header()
 	for _, name := range goodHeaders {
