@@ -223,8 +223,8 @@ func (c *call) noRoute() error {
 
 // allowTime lifts the time limit of reading, which would otherwise end the request's context
 // while the answer is still being waited for or written. Where a body is announced that nothing reads, net/http does
-// not read ahead, so the limit ends nothing: it bounds how long net/http waits, before it sends the answer, for what has
-// not arrived when the wait is over. The time for the answer begins now, behind the body.
+// not read ahead, so the limit ends nothing: it bounds how long net/http waits, before it sends the answer, for what
+// has not arrived when the wait is over. The time for the answer begins now, behind the body.
 func (c *call) allowTime() {
 	// A writer that knows no deadlines has none to move.
 	control := http.NewResponseController(c.w)
