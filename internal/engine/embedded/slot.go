@@ -166,12 +166,10 @@ func (s *slots) free(q *queue) bool {
 		q.held < q.limit && s.limits.Allows(q.workflow.held) && s.limits.AllowsKey(q.key.held)
 }
 
-// take makes a lease of q, for which free says that there is one. The caller holds s.mu.
+// take makes a lease of q, whatever the bounds are. The caller holds s.mu.
 func (s *slots) take(q *queue) *lease {
 	l := s.newLease(q)
-	if s.limits.PerKey > 0 { // without, no queue that shares a bound with q is listed while a lease is free
-		s.listAll(q)
-	}
+	s.listAll(q) // those that wait may have none any more
 	return l
 }
 
@@ -216,9 +214,7 @@ func (s *slots) acquireNew(account int64, owner fair.Owner) (*queue, *lease) {
 func (s *slots) adopt(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.newLease(q)
-	s.listAll(q) // others that wait may have none any more
-	return l
+	return s.take(q)
 }
 
 // release gives leases back. A nil lease is ignored.

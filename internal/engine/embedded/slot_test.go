@@ -83,6 +83,24 @@ func TestSlotsOfAWorkflowAreBounded(t *testing.T) {
 	}
 }
 
+// TestBoundsHoldWhileAQueueWaits: executions that wake take the rest of what a batch or a workflow may hold, while its
+// scheduler has taken what was granted and more rows are queued. What is free elsewhere goes beyond no bound.
+func TestBoundsHoldWhileAQueueWaits(t *testing.T) {
+	for _, limits := range []fair.Limits{{Permits: 200}, {Permits: 200, PerWorkflow: 70}} {
+		s := newSlots(limits, func(*queue) {})
+		_, elsewhere := s.acquireNew(1, otherLive)
+		batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 100})
+		s.notifyQueued(batch)
+		s.next(batch)
+		for s.acquire(batch) != nil {
+		}
+		s.release(elsewhere)
+		if most := min(100, limits.OfWorkflow()); batch.held != most {
+			t.Errorf("%+v: the batch holds %d slots, want %d", limits, batch.held, most)
+		}
+	}
+}
+
 var (
 	firstKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 7}
 	otherKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 8}
