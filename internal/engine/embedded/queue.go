@@ -11,7 +11,7 @@ import (
 )
 
 // maxGrant bounds the leases that are granted to one queue ahead of its queued rows, so that a long
-// queue does not lock out the others while its scheduler reads rows.
+// queue does not lock out the others while its scheduler reads rows. Those that the scheduler works with count.
 const maxGrant = 64
 
 // queue is where executions wait for a lease: the singles of a workflow in an environment, or the
@@ -29,6 +29,7 @@ type queue struct {
 	held       int               // leases handed out, granted ones included
 	granted    []*lease          // for the scheduler, which has not taken them yet
 	woken      int               // how many of granted are for woken executions
+	taken      int               // leases for queued rows that the scheduler has taken at its latest call of next
 	ready      []int64           // woken executions, in the order in which they were woken
 	hasQueued  bool              // rows may be queued
 	arrivals   uint64            // calls of notifyQueued
@@ -217,11 +218,14 @@ type wokenLease struct {
 	lease     *lease
 }
 
-// next returns what was granted to q since the last call. If nothing was granted, the caller is no
-// longer the scheduler of q.
+// next returns what was granted to q since the last call, whose leases the caller has used or given back. If nothing was
+// granted, the caller is no longer the scheduler of q.
 func (s *slots) next(q *queue) (grantedLeases, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	q.taken = 0
+	s.list(q)
+	s.grant(q.share.account) // no release may come that would: all leases of the last call may be in use
 	if len(q.granted) == 0 || s.closed {
 		q.scheduling = false
 		return grantedLeases{}, false
@@ -236,8 +240,7 @@ func (s *slots) next(q *queue) (grantedLeases, bool) {
 	if len(q.ready) == 0 {
 		q.ready = nil
 	}
-	q.granted, q.woken = nil, 0
-	s.list(q)
+	q.granted, q.woken, q.taken = nil, 0, len(g.leases) // list counts as many as before
 	return g, true
 }
 
@@ -269,7 +272,7 @@ func (s *slots) list(q *queue) {
 	case q.closed || q.held >= q.limit || !s.limits.AllowsKey(q.key.held):
 	case len(q.ready) > q.woken:
 		to = &q.groups.ready.queues
-	case q.hasQueued && len(q.granted)-q.woken < maxGrant:
+	case q.hasQueued && len(q.granted)-q.woken+q.taken < maxGrant:
 		to = &q.groups.queued.queues
 	}
 	if q.position.List() != to {

@@ -101,6 +101,22 @@ func TestBoundsHoldWhileAQueueWaits(t *testing.T) {
 	}
 }
 
+// TestQueueGetsAllThatIsFree: a queue with more rows than are granted at once gets the rest when its scheduler has used
+// what it had, also if no slot comes back meanwhile.
+func TestQueueGetsAllThatIsFree(t *testing.T) {
+	s, f := newTestSlots(200)
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 100})
+	s.notifyQueued(batch)
+	for got, ok := s.next(batch); ok; got, ok = s.next(batch) {
+		if len(got.leases) > maxGrant {
+			t.Errorf("%d slots were granted at once", len(got.leases))
+		}
+	}
+	if batch.held != 100 || len(f.waiting) != 1 {
+		t.Errorf("the batch holds %d slots of 100, and has had %d schedulers", batch.held, len(f.waiting))
+	}
+}
+
 var (
 	firstKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 7}
 	otherKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 8}
@@ -366,6 +382,7 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 func TestSlotsUnderRandomUse(t *testing.T) {
 	for _, limits := range []fair.Limits{
 		{Permits: 7}, {Permits: 7, PerWorkflow: 3}, {Permits: 7, PerKey: 2}, {Permits: 7, PerWorkflow: 3, PerKey: 2},
+		{Permits: 210}, {Permits: 210, PerWorkflow: 90}, {Permits: 210, PerKey: 90}, // above maxGrant
 	} {
 		t.Run(fmt.Sprintf("%+v", limits), func(t *testing.T) { useSlots(t, limits) })
 	}
@@ -375,6 +392,7 @@ func useSlots(t *testing.T, limits fair.Limits) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		limit := limits.Permits
+		atOnce := limit / 7 // rows that come, executions that end
 		s, f := newTestSlots(limit)
 		s.limits = limits
 		queues := []*queue{s.singles(1, ownLive)}
@@ -383,7 +401,7 @@ func useSlots(t *testing.T, limits fair.Limits) {
 		}
 		for i := range 3 {
 			queues = append(queues, s.addBatch(&store.Batch{
-				Account: 1, Workflow: 2, No: int64(i + 1), Environment: chargehand.Live, Concurrency: 1 + random.IntN(4), StartedBy: int64(6 + i),
+				Account: 1, Workflow: 2, No: int64(i + 1), Environment: chargehand.Live, Concurrency: atOnce * (1 + random.IntN(4)), StartedBy: int64(6 + i),
 			}))
 		}
 		rows := make([]int, len(queues))         // queued rows of each source
@@ -449,16 +467,15 @@ func useSlots(t *testing.T, limits fair.Limits) {
 			i := random.IntN(len(queues))
 			switch random.IntN(4) {
 			case 0:
-				rows[i]++
+				rows[i] += 1 + random.IntN(atOnce)
 				s.notifyQueued(queues[i])
 			case 1:
 				waiting[i] = append(waiting[i], step)
 				s.enqueueReady(queues[i], int64(step))
 			case 2:
-				if n := len(running[i]); n > 0 {
-					s.release(running[i][n-1])
-					running[i] = running[i][:n-1]
-				}
+				n := max(0, len(running[i])-1-random.IntN(atOnce))
+				s.release(running[i][n:]...)
+				running[i] = running[i][:n]
 			case 3:
 				if l := s.acquire(queues[i]); l != nil {
 					if len(waiting[i]) > 0 {
