@@ -247,11 +247,14 @@ func (s *slots) next(q *queue) (grantedLeases, bool) {
 // close keeps q from starting any more executions, because its batch was cancelled.
 func (s *slots) close(q *queue) {
 	s.mu.Lock()
-	q.closed = true
-	q.ready = nil
-	q.hasQueued = false
-	s.list(q)
+	s.closeQueue(q)
 	s.mu.Unlock()
+}
+
+// closeQueue is close. The caller holds s.mu.
+func (s *slots) closeQueue(q *queue) {
+	q.closed, q.ready, q.hasQueued = true, nil, false
+	s.list(q)
 }
 
 // forget drops the queue of a batch whose items have all ended.
@@ -259,6 +262,7 @@ func (s *slots) forget(batch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q := s.batches[batch]; q != nil {
+		s.closeQueue(q) // its key and its workflow do not list it any more when they come to a bound
 		delete(q.workflow.batches, batch)
 		delete(s.batches, batch)
 		q.ofKey.Leave()

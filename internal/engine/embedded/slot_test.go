@@ -377,6 +377,24 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 	}
 }
 
+// TestForgottenBatchGetsNoSlot: a batch ends, whose rows were not found to be exhausted, while its key waits for the only
+// slot that it may hold.
+func TestForgottenBatchGetsNoSlot(t *testing.T) {
+	s := newKeySlots(2, 1)
+	_, first := s.acquireNew(1, ownLive)
+	_, second := s.acquireNew(1, otherKey)
+	mine := s.singles(1, firstKey)
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 2, No: 7, Environment: chargehand.Live, Concurrency: 5, StartedBy: 7})
+	s.notifyQueued(mine)
+	s.notifyQueued(batch)
+	s.forget(7)
+	s.release(first)
+	s.release(second)
+	if batch.held != 0 || mine.held != 1 || mine.key.held != 1 {
+		t.Errorf("the batch holds %d slots, the singles %d, their key %d", batch.held, mine.held, mine.key.held)
+	}
+}
+
 // TestSlotsUnderRandomUse compares the bounds with what is given out, and checks that
 // nothing waits while there is a slot for it.
 func TestSlotsUnderRandomUse(t *testing.T) {
