@@ -3,8 +3,6 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
@@ -156,27 +154,6 @@ func (s *slots) notifyQueued(q *queue) {
 	s.list(q)
 	s.grant(q.share.account)
 	s.mu.Unlock()
-}
-
-// notifyAllQueued calls notifyQueued for every queue.
-func (s *slots) notifyAllQueued() {
-	s.mu.Lock()
-	var all []*queue
-	for _, a := range s.accounts {
-		for _, sh := range a.shares {
-			for _, w := range sh.workflows {
-				all = append(all, w.singles)
-				all = slices.AppendSeq(all, maps.Values(w.lanes))
-			}
-		}
-	}
-	for _, q := range s.batches {
-		all = append(all, q)
-	}
-	s.mu.Unlock()
-	for _, q := range all {
-		s.notifyQueued(q)
-	}
 }
 
 // noteDeparture says that a row has left q, and not by q's scheduler. The scheduler then does not
