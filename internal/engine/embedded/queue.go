@@ -34,8 +34,9 @@ type queue struct {
 	departures uint64            // calls of noteDeparture
 	scheduling bool              // its scheduler runs
 	closed     bool              // its batch is cancelled: it starts nothing more
-	position   fair.Node[*queue] // in one of its groups
-	ofKey      fair.Node[*queue] // in the queues of its key
+	wants      *group            // in which of its groups it waits; nil: it wants no lease
+	position   fair.Node[*queue] // in the queues of that group, while its key may hold one more lease
+	ofKey      fair.Node[*queue] // in the queues of its key that wait
 }
 
 // newQueue completes a queue.
@@ -43,7 +44,6 @@ func newQueue(sh *share, w *workflowLeases, k *keyLeases, g *groups, q queue) *q
 	q.share, q.workflow, q.key, q.groups = sh, w, k, g
 	made := &q
 	made.position.Value, made.ofKey.Value = made, made
-	k.queues.Push(&made.ofKey)
 	return made
 }
 
@@ -130,7 +130,7 @@ func (s *slots) addBatch(b *store.Batch) *queue {
 	if q == nil {
 		owner := fair.Owner{Environment: b.Environment, Workflow: b.Workflow, Key: b.StartedBy}
 		w := s.leasesOf(b.Account, owner)
-		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), new(groups).init(),
+		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), new(groups).init(w.singles.share),
 			queue{owner: owner, batch: b.No, batchID: b.ID, limit: b.Concurrency})
 		s.batches[b.No], w.batches[b.No] = q, q
 	}
@@ -242,19 +242,25 @@ func (s *slots) forget(batch int64) {
 		s.closeQueue(q) // its key and its workflow do not list it any more when they come to a bound
 		delete(q.workflow.batches, batch)
 		delete(s.batches, batch)
-		q.ofKey.Leave()
 	}
 }
 
-// list puts q into its group of queues that want a lease, or takes it out. The caller holds s.mu.
+// list puts q into its group of queues that want a lease and may have one, or takes it out. The caller holds s.mu.
 func (s *slots) list(q *queue) {
-	var to *fair.List[*queue]
+	var wants *group
 	switch {
-	case q.closed || q.held >= q.limit || !s.limits.AllowsKey(q.key.held):
+	case q.closed || q.held >= q.limit:
 	case len(q.ready) > q.woken:
-		to = &q.groups.ready.queues
+		wants = &q.groups.ready
 	case q.hasQueued && len(q.granted)-q.woken+q.taken < maxGrant:
-		to = &q.groups.queued.queues
+		wants = &q.groups.queued
+	}
+	if q.wants != wants {
+		s.wait(q, wants)
+	}
+	var to *fair.List[*queue]
+	if wants != nil && s.limits.AllowsKey(q.key.held) {
+		to = &wants.queues
 	}
 	if q.position.List() != to {
 		q.position.Move(to)
@@ -262,45 +268,76 @@ func (s *slots) list(q *queue) {
 	}
 }
 
-// listGroups puts the groups of q into the lists of its environment, or takes them out. The caller holds s.mu.
-func (s *slots) listGroups(q *queue) {
-	may := s.limits.Allows(q.workflow.held)
-	q.groups.ready.list(may, &q.share.ready)
-	q.groups.queued.list(may, &q.share.queued)
+// wait notes in which of its groups q waits. The caller holds s.mu.
+func (s *slots) wait(q *queue, g *group) {
+	if q.wants != nil {
+		if q.wants.waiting--; q.wants.waiting == 0 {
+			q.wants.ofWorkflow.Leave()
+		}
+		q.ofKey.Leave()
+	}
+	q.wants = g
+	if g == nil {
+		return
+	}
+	if g.waiting++; g.waiting == 1 {
+		q.workflow.waiting.Push(&g.ofWorkflow)
+	}
+	if s.limits.PerKey > 0 {
+		q.key.waiting.Push(&q.ofKey)
+	}
 }
 
-func (g *group) list(may bool, to *fair.List[*group]) {
-	if !may || g.queues.First() == nil {
+// listGroups lists the groups of q. The caller holds s.mu.
+func (s *slots) listGroups(q *queue) {
+	s.listGroup(&q.groups.ready, q.workflow)
+	s.listGroup(&q.groups.queued, q.workflow)
+}
+
+// listGroup puts a group of w into the turns of its environment, or takes it out. The caller holds s.mu.
+func (s *slots) listGroup(g *group, w *workflowLeases) {
+	to := g.turns
+	if g.queues.First() == nil || !s.limits.Allows(w.held) {
 		to = nil
 	}
 	g.position.Move(to)
 }
 
-// leaveGroup takes q out of its group, which goes behind the other groups if more of it wait. Listed again, q is behind
-// them. The caller holds s.mu.
+// leaveGroup takes q, which has got a lease, out of its group, which goes behind the other groups if more of it wait.
+// Listed again, q is behind them. The caller holds s.mu.
 func (s *slots) leaveGroup(q *queue) {
-	for _, g := range [...]*group{&q.groups.ready, &q.groups.queued} {
-		if q.position.List() == &g.queues {
-			g.position.Leave()
-		}
-	}
+	g := q.wants
+	g.position.Leave()
 	q.position.Leave()
+	g.ofWorkflow.Leave()
+	q.workflow.waiting.Push(&g.ofWorkflow)
+	if s.limits.PerKey > 0 {
+		q.ofKey.Leave()
+		q.key.waiting.Push(&q.ofKey)
+	}
 	s.listGroups(q)
 }
 
-// listAll lists q, which holds one lease more or less, and the queues and groups that share a bound with it. The caller
-// holds s.mu.
-func (s *slots) listAll(q *queue) {
-	if s.limits.AtKeyBound(q.key.held) { // q is one of them, mostly not the first
-		for n := q.key.queues.First(); n != nil; n = n.Next() {
-			s.list(n.Value)
+// listTaken lists q, which holds one lease more, and those that share a bound with it to which it may have come. The
+// caller holds s.mu.
+func (s *slots) listTaken(q *queue) {
+	s.listAll(q, q.key.held == s.limits.PerKey, q.workflow.held == s.limits.PerWorkflow)
+}
+
+// listAll lists q, which holds one lease more or less, and those that wait and share with it a bound of their key or
+// workflow, to which it has come, or which it has left. The caller holds s.mu.
+func (s *slots) listAll(q *queue, key, workflow bool) {
+	if key {
+		for n := q.key.waiting.First(); n != nil; {
+			other := n.Value
+			n = n.Next() // q may not wait any more
+			s.list(other)
 		}
 	}
-	s.list(q) // also if its batch is forgotten
-	if s.limits.PerWorkflow > 0 {
-		s.listGroups(q.workflow.singles) // and those of the lanes
-		for _, other := range q.workflow.batches {
-			s.listGroups(other)
+	s.list(q)
+	if workflow {
+		for n := q.workflow.waiting.First(); n != nil; n = n.Next() {
+			s.listGroup(n.Value, q.workflow)
 		}
 	}
 }

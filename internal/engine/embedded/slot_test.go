@@ -206,14 +206,31 @@ func TestWorkflowsOfAKeyAlternate(t *testing.T) {
 	s := newKeySlots(5, 1)
 	two := s.singles(1, firstKeyToo)
 	one, held := s.acquireNew(1, firstKey)
-	s.notifyQueued(one)
 	s.notifyQueued(two)
+	s.notifyQueued(one)
 	for round := range 4 {
 		s.release(held)
 		next := []*queue{two, one}[round%2]
 		l := granted(s, next)
 		if len(l) != 1 {
 			t.Fatalf("round %d: the other workflow got the slot again", round)
+		}
+		held = l[0]
+	}
+}
+
+// TestQueuesOfAWorkflowAlternate: where singles and a batch wait for the only slot of their workflow, both run.
+func TestQueuesOfAWorkflowAlternate(t *testing.T) {
+	s := newSlots(fair.Limits{Permits: 5, PerWorkflow: 1}, func(*queue) {})
+	singles, held := s.acquireNew(1, ownLive)
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 5})
+	s.notifyQueued(singles)
+	s.notifyQueued(batch)
+	for round := range 6 {
+		s.release(held)
+		l := granted(s, []*queue{singles, batch}[round%2])
+		if len(l) != 1 {
+			t.Fatalf("round %d: the same queue got the slot again", round)
 		}
 		held = l[0]
 	}
@@ -395,6 +412,47 @@ func TestForgottenBatchGetsNoSlot(t *testing.T) {
 	}
 }
 
+// TestKeyKnowsWhatWaits: a key at its bound, and a workflow at its own, look at the queues that want a slot, and not at
+// those that are only open.
+func TestKeyKnowsWhatWaits(t *testing.T) {
+	s := newSlots(fair.Limits{Permits: 100, PerWorkflow: 2, PerKey: 1}, func(*queue) {})
+	var open []*queue
+	for i := range 10 {
+		open = append(open, s.singles(1, fair.Owner{Environment: chargehand.Live, Workflow: int64(10 + i), Key: 7}), s.addBatch(&store.Batch{
+			Account: 1, Workflow: 1, No: int64(1 + i), Environment: chargehand.Live, Concurrency: 5, StartedBy: 7,
+		}))
+	}
+	_, held := s.acquireNew(1, firstKey)
+	waits := func() (ofKey, ofWorkflow int) {
+		for n := open[0].key.waiting.First(); n != nil; n = n.Next() {
+			ofKey++
+		}
+		for n := open[1].workflow.waiting.First(); n != nil; n = n.Next() {
+			ofWorkflow++
+		}
+		return ofKey, ofWorkflow
+	}
+	if ofKey, ofWorkflow := waits(); ofKey != 0 || ofWorkflow != 0 {
+		t.Errorf("%d and %d wait, want none", ofKey, ofWorkflow)
+	}
+	for _, q := range open[:6] {
+		s.notifyQueued(q)
+	}
+	if ofKey, ofWorkflow := waits(); ofKey != 6 || ofWorkflow != 3 {
+		t.Errorf("%d and %d wait, want 6 and 3", ofKey, ofWorkflow)
+	}
+	s.release(held)
+	for _, q := range open[:6] {
+		for _, l := range granted(s, q) {
+			s.exhausted(q, q.arrivals)
+			s.release(l)
+		}
+	}
+	if ofKey, ofWorkflow := waits(); ofKey != 0 || ofWorkflow != 0 {
+		t.Errorf("%d and %d wait in the end, want none", ofKey, ofWorkflow)
+	}
+}
+
 // TestSlotsUnderRandomUse compares the bounds with what is given out, and checks that
 // nothing waits while there is a slot for it.
 func TestSlotsUnderRandomUse(t *testing.T) {
@@ -444,6 +502,12 @@ func useSlots(t *testing.T, limits fair.Limits) {
 				}
 				if ofKey != q.key.held || ofWorkflow != q.workflow.held || ofKey > limits.OfKey() || ofWorkflow > limits.OfWorkflow() {
 					t.Fatalf("seed %d, %s: the workflow of queue %d holds %d, its key %d", seed, when, i, ofWorkflow, ofKey)
+				}
+			}
+			a := queues[0].share.account
+			for _, sh := range a.shares {
+				if a.held < limit && sh.held < sh.limit && sh.fair().Waits {
+					t.Fatalf("seed %d, %s: a queue is listed while a slot is free", seed, when)
 				}
 			}
 			if total > limit || total != queues[0].share.account.held {
