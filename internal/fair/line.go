@@ -203,6 +203,10 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	}
 	w := l.shares[at].eligible.First().Value
 	a := w.eligible.First().Value
+	if a.key.held == l.limits.PerKey-1 {
+		a = a.key.first(&l.shares[at])
+		w = a.workflow
+	}
 	t := a.tickets.First().Value
 	t.node.Leave()
 	l.waiting--
@@ -210,6 +214,17 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	a.position.Leave()
 	l.hold(at, a)
 	return t.value, t.owner, true
+}
+
+// first returns the lane of a key that has waited longest, among those that may have a permit; there is one. It gets the
+// permit that brings the key to its bound, whichever lane of the key has its turn: at the bound all of them leave their
+// turns, and one among many other keys of its workflow would never have it.
+func (k *key[T]) first(s *share[T]) *lane[T] {
+	n := k.lanes.First()
+	for n.Value.position.List() == nil || n.Value.workflow.position.List() != &s.eligible {
+		n = n.Next()
+	}
+	return n.Value
 }
 
 func (s *share[T]) public() Share {

@@ -248,7 +248,7 @@ func (s *slots) release(leases ...*lease) {
 
 // next returns the queue that gets the next lease of an account, and whether the lease is for a woken execution. The
 // caller holds slots.mu.
-func (a *account) next() (q *queue, woken bool) {
+func (a *account) next(limits fair.Limits) (q *queue, woken bool) {
 	at := fair.Next(a.shares[0].fair(), a.shares[1].fair(), a.afterLive)
 	if at < 0 {
 		return nil, false
@@ -257,7 +257,22 @@ func (a *account) next() (q *queue, woken bool) {
 	if list.First() == nil {
 		list, woken = &a.shares[at].queued, false
 	}
-	return list.First().Value.queues.First().Value, woken
+	q = list.First().Value.queues.First().Value
+	if q.key.held == limits.PerKey-1 {
+		q = q.key.first(list)
+	}
+	return q, woken
+}
+
+// first returns the queue of a key that has waited longest, among those whose groups are in list; there is one. It gets
+// the lease that brings the key to its bound, whichever queue of the key has its turn: at the bound all of them leave their
+// turns, and one among many other keys of its workflow would never have it.
+func (k *keyLeases) first(list *fair.List[*group]) *queue {
+	n := k.waiting.First()
+	for n.Value.wants.position.List() != list {
+		n = n.Next()
+	}
+	return n.Value
 }
 
 func (sh *share) fair() fair.Share {
@@ -267,7 +282,7 @@ func (sh *share) fair() fair.Share {
 // grant leases the free slots of an account to its queues in turn. The caller holds s.mu.
 func (s *slots) grant(a *account) {
 	for !s.closed && a.held < s.limits.Permits {
-		q, woken := a.next()
+		q, woken := a.next(s.limits)
 		if q == nil {
 			return
 		}

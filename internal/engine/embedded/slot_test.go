@@ -236,6 +236,40 @@ func TestQueuesOfAWorkflowAlternate(t *testing.T) {
 	}
 }
 
+// TestKeyWaitsInABusyWorkflow: a key waits for its only slot in two workflows. In one of them many other keys wait, too.
+func TestKeyWaitsInABusyWorkflow(t *testing.T) {
+	for _, oldest := range []bool{true, false} { // the slot that comes back each time: the older one, or the newer one
+		s := newKeySlots(2, 1)
+		alone, first := s.acquireNew(1, firstKeyToo)
+		other, second := s.acquireNew(1, fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 11})
+		busy := s.singles(1, firstKey)
+		queues := []*queue{alone, other}
+		for key := range int64(4) {
+			queues = append(queues, s.singles(1, fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 12 + key}))
+		}
+		queues = append(queues, busy)
+		for _, q := range queues {
+			s.notifyQueued(q)
+		}
+		held, turns := []*lease{first, second}, 0
+		for busy.held == 0 && turns < 12 {
+			at := 0
+			if !oldest {
+				at = turns % 2
+			}
+			s.release(held[at])
+			held = slices.Delete(held, at, at+1)
+			for _, q := range queues {
+				held = append(held, granted(s, q)...)
+			}
+			turns++
+		}
+		if busy.held != 1 || turns > 6 {
+			t.Errorf("oldest %v: it holds %d slots after %d turns", oldest, busy.held, turns)
+		}
+	}
+}
+
 // TestAdoptedLeasesCount: an execution that turns out to run takes what others of its workflow and key wait for.
 func TestAdoptedLeasesCount(t *testing.T) {
 	for _, limits := range []fair.Limits{{Permits: 1, PerKey: 1}, {Permits: 1, PerWorkflow: 1}} {
