@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -26,6 +27,9 @@ type Delays struct {
 	Woken chan struct{}
 	// Alone: no other process writes delayed executions.
 	Alone bool
+
+	// inDoubt are those that a step has queued by a commit of which it is not known whether it was made.
+	inDoubt []store.Released
 }
 
 // Wake says that a delayed execution is durable.
@@ -55,6 +59,9 @@ func (d *Delays) Run(ctx context.Context) {
 
 // step queues what is due, and says how long nothing is.
 func (d *Delays) step(ctx context.Context) (wait time.Duration, err error) {
+	if err := d.resolve(ctx); err != nil {
+		return maxDelaySleep, err
+	}
 	var next int64
 	err = d.Store.View(ctx, func(r *store.Reader) (err error) {
 		next, err = r.NextDelayedMs()
@@ -77,6 +84,9 @@ func (d *Delays) step(ctx context.Context) (wait time.Duration, err error) {
 		return err
 	})
 	if err != nil {
+		if errors.Is(err, store.ErrUnavailable) {
+			d.inDoubt = list
+		}
 		return maxDelaySleep, err
 	}
 	if len(list) == 0 {
@@ -84,4 +94,35 @@ func (d *Delays) step(ctx context.Context) (wait time.Duration, err error) {
 	}
 	d.Released(list)
 	return 0, nil
+}
+
+// resolve finds out what a commit in doubt has queued: no later step would. It looks in an Update, which waits for a
+// commit that the database has not finished.
+func (d *Delays) resolve(ctx context.Context) error {
+	if len(d.inDoubt) == 0 {
+		return nil
+	}
+	var queued []store.Released
+	err := d.Store.Update(ctx, func(tx *store.Tx) error {
+		queued = queued[:0]
+		for _, r := range d.inDoubt {
+			row, err := tx.ExecutionByNo(r.No)
+			switch {
+			case errors.Is(err, store.ErrNotFound): // it was cancelled and deleted
+			case err != nil:
+				return err
+			case row.State != store.StateDelayed:
+				queued = append(queued, r)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	d.inDoubt = nil
+	if len(queued) > 0 {
+		d.Released(queued)
+	}
+	return nil
 }

@@ -43,12 +43,6 @@ func (l Limits) Allows(held int) bool { return l.PerWorkflow <= 0 || held < l.Pe
 // AllowsKey is Allows for a key.
 func (l Limits) AllowsKey(held int) bool { return l.PerKey <= 0 || held < l.PerKey }
 
-// AtKeyBound reports whether a key that holds so many permits may just have come to its bound, or left it: then what it
-// waits for changes in all its workflows.
-func (l Limits) AtKeyBound(held int) bool {
-	return l.PerKey > 0 && (held == l.PerKey || held == l.PerKey-1)
-}
-
 // Share is what one environment holds.
 type Share struct {
 	Held, Limit int
@@ -209,6 +203,10 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	}
 	w := l.shares[at].eligible.First().Value
 	a := w.eligible.First().Value
+	if a.key.held == l.limits.PerKey-1 {
+		a = a.key.first(&l.shares[at])
+		w = a.workflow
+	}
 	t := a.tickets.First().Value
 	t.node.Leave()
 	l.waiting--
@@ -216,6 +214,17 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	a.position.Leave()
 	l.hold(at, a)
 	return t.value, t.owner, true
+}
+
+// first returns the lane of a key that has waited longest, among those that may have a permit; there is one. It gets the
+// permit that brings the key to its bound, whichever lane of the key has its turn: at the bound all of them leave their
+// turns, and one among many other keys of its workflow would never have it.
+func (k *key[T]) first(s *share[T]) *lane[T] {
+	n := k.lanes.First()
+	for n.Value.position.List() == nil || n.Value.workflow.position.List() != &s.eligible {
+		n = n.Next()
+	}
+	return n.Value
 }
 
 func (s *share[T]) public() Share {
@@ -231,7 +240,7 @@ func (l *Line[T]) Release(o Owner) {
 	a.workflow.held--
 	a.key.held--
 	a.held--
-	l.arrangeAll(s, a)
+	l.arrangeAll(s, a, a.key.held == l.limits.PerKey-1)
 }
 
 func (l *Line[T]) hold(at int, a *lane[T]) {
@@ -246,12 +255,13 @@ func (l *Line[T]) hold(at int, a *lane[T]) {
 		a.ofKey.Leave()
 		a.key.lanes.Push(&a.ofKey)
 	}
-	l.arrangeAll(s, a)
+	l.arrangeAll(s, a, a.key.held == l.limits.PerKey)
 }
 
-// arrangeAll calls arrange for a lane that holds one permit more or less, and for those that this lets wait or not.
-func (l *Line[T]) arrangeAll(s *share[T], a *lane[T]) {
-	if !l.limits.AtKeyBound(a.key.held) {
+// arrangeAll calls arrange for a lane that holds one permit more or less. If that brings its key to its bound, or away
+// from it, the same changes for all lanes of the key.
+func (l *Line[T]) arrangeAll(s *share[T], a *lane[T], bound bool) {
+	if !bound {
 		l.arrange(s, a)
 		return
 	}

@@ -204,6 +204,41 @@ func TestWorkflowsOfAKeyAlternate(t *testing.T) {
 	}
 }
 
+// TestKeyWaitsInABusyWorkflow: a key waits for its only permit in two workflows. In one of them many other keys wait, too.
+func TestKeyWaitsInABusyWorkflow(t *testing.T) {
+	for _, oldest := range []bool{true, false} { // the permit that comes back each time: the older one, or the newer one
+		l := NewLine[string](Limits{Permits: 2, PerKey: 1})
+		held := []Owner{started(2, 7), started(1, 11)}
+		for _, o := range held {
+			l.Take(o)
+		}
+		for range 10 {
+			l.Push(started(2, 7), "alone")
+			for key := range int64(5) {
+				l.Push(started(1, 11+key), "other")
+			}
+		}
+		l.Push(started(1, 7), "busy")
+		for turns := 1; ; turns++ {
+			at := 0
+			if !oldest {
+				at = (turns - 1) % 2
+			}
+			l.Release(held[at])
+			held = slices.Delete(held, at, at+1)
+			v, o, ok := l.Next()
+			if !ok || turns > 6 {
+				t.Errorf("oldest %v: it has no permit after %d turns", oldest, turns)
+				break
+			}
+			held = append(held, o)
+			if v == "busy" {
+				break
+			}
+		}
+	}
+}
+
 // serve lists what gets a permit, one after the other. The only one at first is that of an owner.
 func serve(t *testing.T, l *Line[string], o Owner) (got []string) {
 	t.Helper()

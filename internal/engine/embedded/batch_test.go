@@ -108,6 +108,19 @@ func TestBatchBoundHoldsAtEveryMoment(t *testing.T) {
 	}
 }
 
+// TestBatchRunsAsManyAsItMay: also more items than its scheduler is granted at once, while none ends.
+func TestBatchRunsAsManyAsItMay(t *testing.T) {
+	fx, held := newKeyFixture(t, 0)
+	fx.start()
+	defer fx.stop()
+	batch := fx.batch(fx.define(heldCall), 100, numbered(100))
+	for range 100 {
+		fx.blocked()
+	}
+	close(held)
+	fx.finalBatch(batch)
+}
+
 // TestWokenItemsGoBeforeQueuedOnes: with one slot, an item that was woken continues before
 // another one starts.
 func TestWokenItemsGoBeforeQueuedOnes(t *testing.T) {

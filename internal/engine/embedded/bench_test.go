@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/value"
 )
@@ -187,4 +189,23 @@ func BenchmarkBatch(b *testing.B) {
 		total += time.Since(begin)
 	}
 	b.ReportMetric(total.Seconds()/float64(b.N), "s/batch")
+}
+
+// BenchmarkSlots takes and gives back slots of a key in a workflow, beside 10,000 open batches of both that do not wait.
+func BenchmarkSlots(b *testing.B) {
+	for name, limits := range map[string]fair.Limits{
+		"unbounded": {Permits: 1000}, "per workflow": {Permits: 1000, PerWorkflow: 100}, "per key": {Permits: 1000, PerKey: 100},
+		"at the bound of a workflow": {Permits: 1000, PerWorkflow: 1}, "at the bound of a key": {Permits: 1000, PerKey: 1},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newSlots(limits, func(*queue) {})
+			for i := range int64(10_000) {
+				s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 1 + i, Environment: chargehand.Live, Concurrency: 1, StartedBy: 7})
+			}
+			for b.Loop() {
+				_, l := s.acquireNew(1, firstKey)
+				s.release(l)
+			}
+		})
+	}
 }

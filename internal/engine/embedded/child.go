@@ -27,7 +27,12 @@ func (e *Engine) loadChildren(inst *instance) error {
 	if err != nil {
 		return err
 	}
-	e.catchUpChildren(inst, open)
+	for _, link := range open {
+		inst.childrenEnded = inst.childrenEnded || link.State == store.ChildEnded
+	}
+	if inst.inDoubt {
+		e.cancelChildren()
+	}
 	for _, c := range inst.machine.InFlight() {
 		started := func(l store.Child) bool { return l.Command == uint64(c.ID) }
 		if c.Kind == machine.StartChild && !slices.ContainsFunc(open, started) {
@@ -229,17 +234,6 @@ func (e *Engine) dispatchChildren(s *writeSet) {
 // notifyParent makes an execution read the end of one of its children.
 func (e *Engine) notifyParent(no int64) {
 	e.goWork(func() { e.send(no, message{kind: readChildren}) })
-}
-
-// catchUpChildren does what the rows of children ask for after a commit in doubt.
-func (e *Engine) catchUpChildren(inst *instance, open []store.Child) {
-	for _, link := range open {
-		inst.childrenEnded = inst.childrenEnded || link.State == store.ChildEnded
-	}
-	if inst.inDoubt {
-		e.cancelChildren()
-		e.slots.notifyAllQueued() // some may be queued
-	}
 }
 
 // recoverChildren does what the rows of children ask for after a restart.

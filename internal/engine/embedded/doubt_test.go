@@ -143,7 +143,7 @@ func TestTooManyInDoubt(t *testing.T) {
 		for i := range starts {
 			_, l := e.slots.acquireNew(1, fair.Owner{Environment: chargehand.Live, Workflow: 1})
 			e.queued.add(workflow)
-			starts[i] = inDoubtStart{id: chargehand.ExecutionID{byte(i + 1)}, lease: l, queued: []queuedRow{{queue: workflow}}}
+			starts[i] = inDoubtStart{id: chargehand.ExecutionID{byte(i + 1)}, lease: l, queued: []queuedRow{{owner: store.QueuedActor{QueuedWorkflow: workflow}}}}
 		}
 		kept := func() (queued int64, inDoubt int) {
 			e.queued.mu.Lock()
@@ -169,4 +169,34 @@ func TestTooManyInDoubt(t *testing.T) {
 		}
 		fx.idle(0)
 	})
+}
+
+// TestChildOfACommitInDoubt: whichever commit is made and seems to have failed, the child that it starts runs, and so do
+// executions that it queues.
+func TestChildOfACommitInDoubt(t *testing.T) {
+	for _, keys := range []int{0, 2} {
+		for at := range 8 {
+			for _, first := range []string{"", "- w: { wait: { seconds: 1 } }\n"} {
+				synctest.Test(t, func(t *testing.T) {
+					fx, _ := brokenFixture(t)
+					fx.kill()
+					fx.limits.AccountSlots, fx.limits.SlotsPerKey, fx.by = 1, keys, func() int64 { return greedy }
+					fx.start()
+					defer fx.stop()
+					broken := fx.db.(*brokenDB)
+					fx.deploy("leaf", "- a: { set: { x: 1 } }")
+					rev := fx.define(first + "- a: " + workflow("leaf", ""))
+					from := broken.count()
+					broken.setFail(func(n int) (bool, bool) { return false, n == from+1+at })
+					for range 2 {
+						if _, err := fx.startOne(rev, `{}`); err != nil && !errors.Is(err, store.ErrUnavailable) {
+							t.Fatal(err)
+						}
+					}
+					fx.allEnd(time.Minute)
+					fx.idle(0)
+				})
+			}
+		}
+	}
 }

@@ -38,7 +38,7 @@ func (e *Engine) uncountChildren(s *writeSet, inDoubt bool) (kept []queuedRow) {
 	s.childrenCounted = false
 	for i, child := range s.children {
 		if inDoubt && s.childStarted[i] {
-			kept = append(kept, queuedRow{child.Row.ID, child.Row.Queue()})
+			kept = append(kept, queuedRowOf(&child.Row))
 		} else {
 			e.queued.leave(child.Row.Queue())
 		}

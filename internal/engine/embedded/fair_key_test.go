@@ -2,12 +2,14 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
@@ -323,5 +325,36 @@ func TestActivitiesPerKey(t *testing.T) {
 	fx.finished(rows...)
 	if at := slices.IndexFunc(rows, func(row store.Execution) bool { return row.State == store.StateQueued }); at >= 0 {
 		t.Errorf("executions of a key waited for slots, although these have no bound: %+v", rows[at])
+	}
+}
+
+// TestRefusedCancellationWakesNoOthers: the execution whose cancellation is undone is loaded again, as after a commit in
+// doubt. No queue is searched that it has nothing in.
+func TestRefusedCancellationWakesNoOthers(t *testing.T) {
+	fx, _ := newKeyFixture(t, 2)
+	fx.start()
+	defer fx.stop()
+	rev := fx.define(heldCall)
+	lanes := make([]*queue, 1_000)
+	for i := range lanes {
+		lanes[i] = fx.engine.slots.singles(fx.account.No, fair.Owner{Environment: chargehand.Live, Workflow: rev, Key: int64(1_000 + i)})
+	}
+	row := fx.runBy(greedy, rev)
+	fx.blocked()
+	err := fx.engine.Cancel(context.Background(), row.ID, "", func(*store.Tx) error { return errRefused })
+	if !errors.Is(err, errRefused) {
+		t.Fatal(err)
+	}
+	if err := fx.engine.Cancel(context.Background(), row.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	fx.final(row)
+	fx.idle(0)
+	fx.engine.slots.mu.Lock()
+	defer fx.engine.slots.mu.Unlock()
+	for _, lane := range lanes {
+		if lane.arrivals > 0 {
+			t.Fatalf("the lane of key %d was searched", lane.owner.Key)
+		}
 	}
 }

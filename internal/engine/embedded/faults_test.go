@@ -24,7 +24,7 @@ const faultsPerRound = 50
 // faultsTime is what all faults together, and what they make run again, may add to the time of a script.
 const faultsTime = time.Hour
 
-// TestRandomFaults injects faults at random into starts, batches, events, children and
+// TestRandomFaults injects faults at random into starts, at once and later, batches, events, children and
 // cancellations. Every accepted execution ends, no bound is exceeded, and in the end the engine
 // holds nothing. CHARGEHAND_FAULTS is the number of faults. CHARGEHAND_FAULTS_SEED is the seed of a
 // round that is to be repeated.
@@ -211,7 +211,7 @@ func (f *faulting) goesOn() bool {
 	return f.left > 0
 }
 
-// starts accepts executions, and cancels some.
+// starts accepts executions, some of which start later, and cancels some.
 func (f *faulting) starts() {
 	revisions := make([]int64, 0, len(f.want))
 	for rev := range f.want {
@@ -220,7 +220,13 @@ func (f *faulting) starts() {
 	slices.Sort(revisions)
 	for f.goesOn() {
 		rev := revisions[f.n(len(revisions))]
-		row, err := f.startOne(rev, `{"x":1}`)
+		start := func() (store.Execution, error) { return f.startOne(rev, `{"x":1}`) }
+		if f.n(4) == 0 {
+			start = func() (store.Execution, error) {
+				return f.startLater(rev, time.Duration(1+f.n(2000))*time.Millisecond)
+			}
+		}
+		row, err := start()
 		if err == nil {
 			f.mu.Lock()
 			f.accepted = append(f.accepted, row)

@@ -4,14 +4,24 @@ import (
 	"errors"
 
 	"github.com/chargehand/chargehand"
-	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 // queuedRow is an execution that a write set makes queued, and that is counted as queued.
 type queuedRow struct {
 	id    chargehand.ExecutionID
-	queue store.QueuedWorkflow
+	owner store.QueuedActor // whose singles it is one of
+}
+
+func queuedRowOf(row *store.Execution) queuedRow {
+	return queuedRow{row.ID, store.QueuedActor{QueuedWorkflow: row.Queue(), Actor: row.Actor()}}
+}
+
+// notifyRows lets queued executions start, which a commit in doubt turned out to have made.
+func (e *Engine) notifyRows(rows []queuedRow) {
+	for _, row := range rows {
+		e.slots.notifyQueued(e.slots.singles(row.owner.Account, ownerOfQueued(row.owner)))
+	}
 }
 
 // inDoubtStart is an execution whose first commit is in doubt: it may exist or not. It keeps its
@@ -28,7 +38,7 @@ type inDoubtStart struct {
 func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 	inst := s.inst
 	if inst.lease == nil { // the execution itself is queued
-		queued = append(queued, queuedRow{inst.row.ID, inst.row.Queue()})
+		queued = append(queued, queuedRowOf(&inst.row))
 	}
 	d := inDoubtStart{id: inst.row.ID, lease: inst.lease, queued: queued}
 	inst.lease = nil
@@ -48,8 +58,29 @@ func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 		})
 	}
 	if passed {
-		e.slots.notifyAllQueued() // the number may be that of another queued execution by now
+		e.notifyQueueOf(inst.no)
 	}
+}
+
+// notifyQueueOf lets the queued execution start that has a number now. A scheduler has passed over it, because another one
+// had the number, whose insertion was undone.
+func (e *Engine) notifyQueueOf(no int64) {
+	e.goWork(func() {
+		e.retry(func() bool {
+			var row store.Execution
+			err := e.store.View(e.ctx, func(r *store.Reader) (err error) {
+				row, err = r.ExecutionByNo(no)
+				return err
+			})
+			if err == nil && row.State == store.StateQueued {
+				var q *queue
+				if q, err = e.queueOf(&row); err == nil {
+					e.slots.notifyQueued(q)
+				}
+			}
+			return err == nil || errors.Is(err, store.ErrNotFound)
+		})
+	})
 }
 
 // releaseStart gives back what was kept for an execution that does not exist, or that there was no room to remember:
@@ -57,7 +88,7 @@ func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 func (e *Engine) releaseStart(d inDoubtStart) {
 	e.slots.release(d.lease)
 	for _, row := range d.queued {
-		e.queued.leave(row.queue)
+		e.queued.leave(row.owner.QueuedWorkflow)
 	}
 }
 
@@ -112,14 +143,16 @@ func (e *Engine) recheck(starts []inDoubtStart) {
 		}
 		starts = starts[len(page):]
 	}
-	e.slots.notifyAllQueued() // some may be queued
 }
 
 // resolveStart continues an execution that turned out to exist. row is zero if it does not exist.
 func (e *Engine) resolveStart(d inDoubtStart, row *store.Execution) {
-	switch {
-	case row.No == 0:
+	if row.No == 0 {
 		e.releaseStart(d)
+		return
+	}
+	e.notifyRows(d.queued)
+	switch {
 	case row.State == store.StateEnded:
 		e.slots.release(d.lease)
 		e.endedInDoubt(*row)
@@ -130,17 +163,20 @@ func (e *Engine) resolveStart(d inDoubtStart, row *store.Execution) {
 	}
 }
 
-// missing returns those of rows that a commit in doubt has not made.
-func missing(tx *store.Reader, rows []queuedRow) (lost []queuedRow, err error) {
+// findRows returns those of rows that a commit in doubt has made, and the others.
+func findRows(tx *store.Reader, rows []queuedRow) (made, lost []queuedRow, err error) {
 	for _, row := range rows {
 		_, err := tx.FindExecution(row.id)
-		if errors.Is(err, store.ErrNotFound) {
+		switch {
+		case err == nil:
+			made = append(made, row)
+		case errors.Is(err, store.ErrNotFound):
 			lost = append(lost, row)
-		} else if err != nil {
-			return nil, err
+		default:
+			return nil, nil, err
 		}
 	}
-	return lost, nil
+	return made, lost, nil
 }
 
 // foundEnded does what the end of an execution still asks for, when the loaded row says that it has
@@ -163,7 +199,6 @@ func (e *Engine) foundEnded(inst *instance, before store.Execution) {
 func (e *Engine) endedInDoubt(row store.Execution) {
 	e.goWork(func() {
 		e.retry(func() bool {
-			var open []store.Child
 			var link store.Child
 			var b store.Batch
 			err := e.store.View(e.ctx, func(rd *store.Reader) (err error) {
@@ -174,17 +209,14 @@ func (e *Engine) endedInDoubt(row store.Execution) {
 				}
 				if link, err = rd.ChildByExecution(row.No); errors.Is(err, store.ErrNotFound) {
 					return nil // it has neither parent nor children
-				} else if err != nil {
-					return err
 				}
-				open, err = rd.OpenChildren(row.No, engine.MaxOpenChildren+1)
 				return err
 			})
 			if err != nil {
 				return errors.Is(err, store.ErrNotFound) // it was deleted after its end
 			}
 			e.notifyBatch(&b)
-			e.catchUpChildren(&instance{inDoubt: true, row: store.Execution{Account: row.Account}}, open)
+			e.cancelChildren()
 			if link.State == store.ChildEnded {
 				e.notifyParent(link.Parent)
 			}

@@ -169,9 +169,13 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 	if s.doubleReleases > 0 {
 		complain("%d leases were released twice", s.doubleReleases)
 	}
-	total := 0
+	total, byKey := 0, make(map[*keyLeases]int)
 	check := func(name string, q *queue) {
 		total += q.held
+		byKey[q.key] += q.held
+		if waits := q.ofKey.List() != nil; waits != (q.wants != nil && s.limits.PerKey > 0) {
+			complain("%s is in the line of its key: %v", name, waits)
+		}
 		if q.held != leases[q]+len(q.granted) {
 			complain("%s holds %d leases; executions have %d, and %d are granted", name, q.held, leases[q], len(q.granted))
 		}
@@ -179,6 +183,18 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 			complain("%s has %d leases that it does not use", name, len(q.granted))
 		}
 		active += len(q.granted)
+	}
+	for number, q := range s.batches {
+		check(fmt.Sprintf("batch %d", number), q)
+		if !slices.ContainsFunc(batches, func(b store.Batch) bool { return b.No == number }) {
+			complain("batch %d has ended, and its queue is in memory", number)
+		}
+	}
+	ofKey := func(name string, key *keyLeases) int {
+		if key.held != byKey[key] {
+			complain("%s holds %d leases, its queues %d", name, key.held, byKey[key])
+		}
+		return key.held
 	}
 	held := 0
 	for number, a := range s.accounts {
@@ -200,10 +216,10 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 					complain("workflow %d holds %d leases, its queues %d", workflow, leases.held, held)
 				}
 				inWorkflows += leases.held
-				ofKeys += fx.leasesOfKey(fmt.Sprintf("no key in workflow %d", workflow), &leases.none, complain)
+				ofKeys += ofKey(fmt.Sprintf("no key in workflow %d", workflow), &leases.none)
 			}
 			for number, key := range sh.keys {
-				ofKeys += fx.leasesOfKey(fmt.Sprintf("key %d", number), key, complain)
+				ofKeys += ofKey(fmt.Sprintf("key %d", number), key)
 			}
 			if sh.held != ofKeys {
 				complain("an environment of account %d holds %d leases, its keys %d", number, sh.held, ofKeys)
@@ -217,29 +233,9 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 			complain("account %d holds %d leases, its environments %d", number, a.held, inEnvironments)
 		}
 	}
-	for number, q := range s.batches {
-		check(fmt.Sprintf("batch %d", number), q)
-		if !slices.ContainsFunc(batches, func(b store.Batch) bool { return b.No == number }) {
-			complain("batch %d has ended, and its queue is in memory", number)
-		}
-	}
 	if held != total || held != active {
 		complain("accounts hold %d leases, their queues %d; %d executions are active", held, total, active)
 	}
-}
-
-// leasesOfKey checks those of one key, and returns their number.
-func (fx *fixture) leasesOfKey(name string, key *keyLeases, complain func(string, ...any)) int {
-	held := 0
-	for n := key.queues.First(); n != nil; n = n.Next() {
-		if held += n.Value.held; n.Value.key != key {
-			complain("a queue of %s counts for another key", name)
-		}
-	}
-	if key.held != held {
-		complain("%s holds %d leases, its queues %d", name, key.held, held)
-	}
-	return held
 }
 
 // timersInMemory checks that each of an environment has its row, and that none is missing of those that are due next.

@@ -39,9 +39,9 @@ func readHistory(r *store.Reader, no int64) (h history, err error) {
 func (e *Engine) load(ctx context.Context, inst *instance) error {
 	var row store.Execution
 	var h history
-	var lost []queuedRow
+	var made, lost []queuedRow
 	err := e.store.View(ctx, func(tx *store.Reader) (err error) {
-		if lost, err = missing(tx, inst.childrenInDoubt); err != nil {
+		if made, lost, err = findRows(tx, inst.childrenInDoubt); err != nil {
 			return err
 		}
 		row, err = tx.ExecutionByNo(inst.no)
@@ -63,6 +63,7 @@ func (e *Engine) load(ctx context.Context, inst *instance) error {
 	}
 	before := inst.row
 	inst.row, inst.loaded, inst.machine, inst.secrets, inst.input = row, true, nil, nil, nil
+	e.notifyRows(made)
 	e.releaseStart(inDoubtStart{queued: lost})
 	inst.childrenInDoubt = nil
 	if before.No != 0 && before.State == store.StateQueued && row.State != store.StateQueued {

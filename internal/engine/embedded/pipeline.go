@@ -113,7 +113,6 @@ func (e *Engine) commit(ctx context.Context, sets []*writeSet) error {
 		s.childrenCounted = true
 		for _, child := range s.children {
 			e.queued.add(child.Row.Queue())
-			e.slots.singles(child.Row.Account, ownerOf(&child.Row)) // so that notifyAllQueued reaches it
 		}
 	}
 	together, others := endTogether(sets)

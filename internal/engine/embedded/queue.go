@@ -3,15 +3,13 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/chargehand/chargehand/internal/fair"
 	"github.com/chargehand/chargehand/internal/store"
 )
 
 // maxGrant bounds the leases that are granted to one queue ahead of its queued rows, so that a long
-// queue does not lock out the others while its scheduler reads rows.
+// queue does not lock out the others while its scheduler reads rows. Those that the scheduler works with count.
 const maxGrant = 64
 
 // queue is where executions wait for a lease: the singles of a workflow in an environment, or the
@@ -29,14 +27,16 @@ type queue struct {
 	held       int               // leases handed out, granted ones included
 	granted    []*lease          // for the scheduler, which has not taken them yet
 	woken      int               // how many of granted are for woken executions
+	taken      int               // leases for queued rows that the scheduler has taken at its latest call of next
 	ready      []int64           // woken executions, in the order in which they were woken
 	hasQueued  bool              // rows may be queued
 	arrivals   uint64            // calls of notifyQueued
 	departures uint64            // calls of noteDeparture
 	scheduling bool              // its scheduler runs
 	closed     bool              // its batch is cancelled: it starts nothing more
-	position   fair.Node[*queue] // in one of its groups
-	ofKey      fair.Node[*queue] // in the queues of its key
+	wants      *group            // in which of its groups it waits; nil: it wants no lease
+	position   fair.Node[*queue] // in the queues of that group, while its key may hold one more lease
+	ofKey      fair.Node[*queue] // in the queues of its key that wait
 }
 
 // newQueue completes a queue.
@@ -44,7 +44,6 @@ func newQueue(sh *share, w *workflowLeases, k *keyLeases, g *groups, q queue) *q
 	q.share, q.workflow, q.key, q.groups = sh, w, k, g
 	made := &q
 	made.position.Value, made.ofKey.Value = made, made
-	k.queues.Push(&made.ofKey)
 	return made
 }
 
@@ -131,7 +130,7 @@ func (s *slots) addBatch(b *store.Batch) *queue {
 	if q == nil {
 		owner := fair.Owner{Environment: b.Environment, Workflow: b.Workflow, Key: b.StartedBy}
 		w := s.leasesOf(b.Account, owner)
-		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), new(groups).init(),
+		q = newQueue(w.singles.share, w, s.keyOf(w, owner.Key), new(groups).init(w.singles.share),
 			queue{owner: owner, batch: b.No, batchID: b.ID, limit: b.Concurrency})
 		s.batches[b.No], w.batches[b.No] = q, q
 	}
@@ -155,27 +154,6 @@ func (s *slots) notifyQueued(q *queue) {
 	s.list(q)
 	s.grant(q.share.account)
 	s.mu.Unlock()
-}
-
-// notifyAllQueued calls notifyQueued for every queue.
-func (s *slots) notifyAllQueued() {
-	s.mu.Lock()
-	var all []*queue
-	for _, a := range s.accounts {
-		for _, sh := range a.shares {
-			for _, w := range sh.workflows {
-				all = append(all, w.singles)
-				all = slices.AppendSeq(all, maps.Values(w.lanes))
-			}
-		}
-	}
-	for _, q := range s.batches {
-		all = append(all, q)
-	}
-	s.mu.Unlock()
-	for _, q := range all {
-		s.notifyQueued(q)
-	}
 }
 
 // noteDeparture says that a row has left q, and not by q's scheduler. The scheduler then does not
@@ -217,11 +195,14 @@ type wokenLease struct {
 	lease     *lease
 }
 
-// next returns what was granted to q since the last call. If nothing was granted, the caller is no
-// longer the scheduler of q.
+// next returns what was granted to q since the last call, whose leases the caller has used or given back. If nothing was
+// granted, the caller is no longer the scheduler of q.
 func (s *slots) next(q *queue) (grantedLeases, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	q.taken = 0
+	s.list(q)
+	s.grant(q.share.account) // no release may come that would: all leases of the last call may be in use
 	if len(q.granted) == 0 || s.closed {
 		q.scheduling = false
 		return grantedLeases{}, false
@@ -236,19 +217,21 @@ func (s *slots) next(q *queue) (grantedLeases, bool) {
 	if len(q.ready) == 0 {
 		q.ready = nil
 	}
-	q.granted, q.woken = nil, 0
-	s.list(q)
+	q.granted, q.woken, q.taken = nil, 0, len(g.leases) // list counts as many as before
 	return g, true
 }
 
 // close keeps q from starting any more executions, because its batch was cancelled.
 func (s *slots) close(q *queue) {
 	s.mu.Lock()
-	q.closed = true
-	q.ready = nil
-	q.hasQueued = false
-	s.list(q)
+	s.closeQueue(q)
 	s.mu.Unlock()
+}
+
+// closeQueue is close. The caller holds s.mu.
+func (s *slots) closeQueue(q *queue) {
+	q.closed, q.ready, q.hasQueued = true, nil, false
+	s.list(q)
 }
 
 // forget drops the queue of a batch whose items have all ended.
@@ -256,21 +239,28 @@ func (s *slots) forget(batch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q := s.batches[batch]; q != nil {
+		s.closeQueue(q) // its key and its workflow do not list it any more when they come to a bound
 		delete(q.workflow.batches, batch)
 		delete(s.batches, batch)
-		q.ofKey.Leave()
 	}
 }
 
-// list puts q into its group of queues that want a lease, or takes it out. The caller holds s.mu.
+// list puts q into its group of queues that want a lease and may have one, or takes it out. The caller holds s.mu.
 func (s *slots) list(q *queue) {
-	var to *fair.List[*queue]
+	var wants *group
 	switch {
-	case q.closed || q.held >= q.limit || !s.limits.AllowsKey(q.key.held):
+	case q.closed || q.held >= q.limit:
 	case len(q.ready) > q.woken:
-		to = &q.groups.ready.queues
-	case q.hasQueued && len(q.granted)-q.woken < maxGrant:
-		to = &q.groups.queued.queues
+		wants = &q.groups.ready
+	case q.hasQueued && len(q.granted)-q.woken+q.taken < maxGrant:
+		wants = &q.groups.queued
+	}
+	if q.wants != wants {
+		s.wait(q, wants)
+	}
+	var to *fair.List[*queue]
+	if wants != nil && s.limits.AllowsKey(q.key.held) {
+		to = &wants.queues
 	}
 	if q.position.List() != to {
 		q.position.Move(to)
@@ -278,45 +268,76 @@ func (s *slots) list(q *queue) {
 	}
 }
 
-// listGroups puts the groups of q into the lists of its environment, or takes them out. The caller holds s.mu.
-func (s *slots) listGroups(q *queue) {
-	may := s.limits.Allows(q.workflow.held)
-	q.groups.ready.list(may, &q.share.ready)
-	q.groups.queued.list(may, &q.share.queued)
+// wait notes in which of its groups q waits. The caller holds s.mu.
+func (s *slots) wait(q *queue, g *group) {
+	if q.wants != nil {
+		if q.wants.waiting--; q.wants.waiting == 0 {
+			q.wants.ofWorkflow.Leave()
+		}
+		q.ofKey.Leave()
+	}
+	q.wants = g
+	if g == nil {
+		return
+	}
+	if g.waiting++; g.waiting == 1 {
+		q.workflow.waiting.Push(&g.ofWorkflow)
+	}
+	if s.limits.PerKey > 0 {
+		q.key.waiting.Push(&q.ofKey)
+	}
 }
 
-func (g *group) list(may bool, to *fair.List[*group]) {
-	if !may || g.queues.First() == nil {
+// listGroups lists the groups of q. The caller holds s.mu.
+func (s *slots) listGroups(q *queue) {
+	s.listGroup(&q.groups.ready, q.workflow)
+	s.listGroup(&q.groups.queued, q.workflow)
+}
+
+// listGroup puts a group of w into the turns of its environment, or takes it out. The caller holds s.mu.
+func (s *slots) listGroup(g *group, w *workflowLeases) {
+	to := g.turns
+	if g.queues.First() == nil || !s.limits.Allows(w.held) {
 		to = nil
 	}
 	g.position.Move(to)
 }
 
-// leaveGroup takes q out of its group, which goes behind the other groups if more of it wait. Listed again, q is behind
-// them. The caller holds s.mu.
+// leaveGroup takes q, which has got a lease, out of its group, which goes behind the other groups if more of it wait.
+// Listed again, q is behind them. The caller holds s.mu.
 func (s *slots) leaveGroup(q *queue) {
-	for _, g := range [...]*group{&q.groups.ready, &q.groups.queued} {
-		if q.position.List() == &g.queues {
-			g.position.Leave()
-		}
-	}
+	g := q.wants
+	g.position.Leave()
 	q.position.Leave()
+	g.ofWorkflow.Leave()
+	q.workflow.waiting.Push(&g.ofWorkflow)
+	if s.limits.PerKey > 0 {
+		q.ofKey.Leave()
+		q.key.waiting.Push(&q.ofKey)
+	}
 	s.listGroups(q)
 }
 
-// listAll lists q, which holds one lease more or less, and the queues and groups that share a bound with it. The caller
-// holds s.mu.
-func (s *slots) listAll(q *queue) {
-	if s.limits.AtKeyBound(q.key.held) { // q is one of them, mostly not the first
-		for n := q.key.queues.First(); n != nil; n = n.Next() {
-			s.list(n.Value)
+// listTaken lists q, which holds one lease more, and those that share a bound with it to which it may have come. The
+// caller holds s.mu.
+func (s *slots) listTaken(q *queue) {
+	s.listAll(q, q.key.held == s.limits.PerKey, q.workflow.held == s.limits.PerWorkflow)
+}
+
+// listAll lists q, which holds one lease more or less, and those that wait and share with it a bound of their key or
+// workflow, to which it has come, or which it has left. The caller holds s.mu.
+func (s *slots) listAll(q *queue, key, workflow bool) {
+	if key {
+		for n := q.key.waiting.First(); n != nil; {
+			other := n.Value
+			n = n.Next() // q may not wait any more
+			s.list(other)
 		}
 	}
-	s.list(q) // also if its batch is forgotten
-	if s.limits.PerWorkflow > 0 {
-		s.listGroups(q.workflow.singles) // and those of the lanes
-		for _, other := range q.workflow.batches {
-			s.listGroups(other)
+	s.list(q)
+	if workflow {
+		for n := q.workflow.waiting.First(); n != nil; n = n.Next() {
+			s.listGroup(n.Value, q.workflow)
 		}
 	}
 }

@@ -59,27 +59,36 @@ type workflowLeases struct {
 	groups  groups           // of singles and lanes
 	none    keyLeases        // of what no key has started
 	batches map[int64]*queue
+	waiting fair.List[*group] // those in which queues want a lease, in the order in which they began to, or got their latest
 }
 
 // keyLeases are the leases of what one key has started in one environment, over all workflows.
 type keyLeases struct {
-	held   int
-	queues fair.List[*queue] // in the order of their latest leases
+	held    int
+	waiting fair.List[*queue] // where keys have a bound: those that want a lease, in the same order
 }
 
 // group is what takes turns in an environment: a batch, or the singles of a workflow. Those of its
 // queues that want a lease take turns within it.
 type group struct {
-	queues   fair.List[*queue]
-	position fair.Node[*group]
+	queues     fair.List[*queue]  // whose keys may hold one more lease
+	waiting    int                // queues that want a lease, whatever their keys hold
+	turns      *fair.List[*group] // of the environment
+	position   fair.Node[*group]  // in turns
+	ofWorkflow fair.Node[*group]  // in those of its workflow that wait
 }
 
 // groups are one of the queues with woken executions, and one of the others.
 type groups struct{ ready, queued group }
 
-func (g *groups) init() *groups {
-	g.ready.position.Value, g.queued.position.Value = &g.ready, &g.queued
+func (g *groups) init(sh *share) *groups {
+	g.ready.init(&sh.ready)
+	g.queued.init(&sh.queued)
 	return g
+}
+
+func (g *group) init(turns *fair.List[*group]) {
+	g.turns, g.position.Value, g.ofWorkflow.Value = turns, g, g
 }
 
 // lease is one slot. It has one holder: an execution in memory, a message to one, or the record of
@@ -122,7 +131,7 @@ func (s *slots) leasesOf(account int64, owner fair.Owner) *workflowLeases {
 		w = &workflowLeases{batches: make(map[int64]*queue)}
 		sh.workflows[owner.Workflow] = w
 		owner.Key = 0
-		w.singles = newQueue(sh, w, &w.none, w.groups.init(), queue{owner: owner, limit: s.limits.Permits})
+		w.singles = newQueue(sh, w, &w.none, w.groups.init(sh), queue{owner: owner, limit: s.limits.Permits})
 	}
 	return w
 }
@@ -166,12 +175,10 @@ func (s *slots) free(q *queue) bool {
 		q.held < q.limit && s.limits.Allows(q.workflow.held) && s.limits.AllowsKey(q.key.held)
 }
 
-// take makes a lease of q, for which free says that there is one. The caller holds s.mu.
+// take makes a lease of q, whatever the bounds are. The caller holds s.mu.
 func (s *slots) take(q *queue) *lease {
 	l := s.newLease(q)
-	if s.limits.PerKey > 0 { // without, no queue that shares a bound with q is listed while a lease is free
-		s.listAll(q)
-	}
+	s.listTaken(q) // those that wait may have none any more
 	return l
 }
 
@@ -183,10 +190,6 @@ func (s *slots) newLease(q *queue) *lease {
 	q.workflow.held++
 	q.key.held++
 	q.held++
-	if s.limits.PerKey > 0 && q.ofKey.List() != nil {
-		q.ofKey.Leave() // behind the other queues of the key, when they all wait for one lease of it
-		q.key.queues.Push(&q.ofKey)
-	}
 	return &lease{queue: q}
 }
 
@@ -216,9 +219,7 @@ func (s *slots) acquireNew(account int64, owner fair.Owner) (*queue, *lease) {
 func (s *slots) adopt(q *queue) *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.newLease(q)
-	s.listAll(q) // others that wait may have none any more
-	return l
+	return s.take(q)
 }
 
 // release gives leases back. A nil lease is ignored.
@@ -238,7 +239,8 @@ func (s *slots) release(leases ...*lease) {
 			q.workflow.held--
 			q.key.held--
 			q.held--
-			s.listAll(q)
+			// It may have left the bounds of its key and workflow.
+			s.listAll(q, q.key.held == s.limits.PerKey-1, q.workflow.held == s.limits.PerWorkflow-1)
 			s.grant(q.share.account)
 		}
 	}
@@ -246,7 +248,7 @@ func (s *slots) release(leases ...*lease) {
 
 // next returns the queue that gets the next lease of an account, and whether the lease is for a woken execution. The
 // caller holds slots.mu.
-func (a *account) next() (q *queue, woken bool) {
+func (a *account) next(limits fair.Limits) (q *queue, woken bool) {
 	at := fair.Next(a.shares[0].fair(), a.shares[1].fair(), a.afterLive)
 	if at < 0 {
 		return nil, false
@@ -255,7 +257,22 @@ func (a *account) next() (q *queue, woken bool) {
 	if list.First() == nil {
 		list, woken = &a.shares[at].queued, false
 	}
-	return list.First().Value.queues.First().Value, woken
+	q = list.First().Value.queues.First().Value
+	if q.key.held == limits.PerKey-1 {
+		q = q.key.first(list)
+	}
+	return q, woken
+}
+
+// first returns the queue of a key that has waited longest, among those whose groups are in list; there is one. It gets
+// the lease that brings the key to its bound, whichever queue of the key has its turn: at the bound all of them leave their
+// turns, and one among many other keys of its workflow would never have it.
+func (k *keyLeases) first(list *fair.List[*group]) *queue {
+	n := k.waiting.First()
+	for n.Value.wants.position.List() != list {
+		n = n.Next()
+	}
+	return n.Value
 }
 
 func (sh *share) fair() fair.Share {
@@ -265,7 +282,7 @@ func (sh *share) fair() fair.Share {
 // grant leases the free slots of an account to its queues in turn. The caller holds s.mu.
 func (s *slots) grant(a *account) {
 	for !s.closed && a.held < s.limits.Permits {
-		q, woken := a.next()
+		q, woken := a.next(s.limits)
 		if q == nil {
 			return
 		}
@@ -274,7 +291,7 @@ func (s *slots) grant(a *account) {
 			q.woken++
 		}
 		s.leaveGroup(q)
-		s.listAll(q)
+		s.listTaken(q)
 		if !q.scheduling {
 			q.scheduling = true
 			s.schedule(q)

@@ -3,7 +3,6 @@ package embedded
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/chargehand/chargehand"
@@ -83,124 +82,37 @@ func TestSlotsOfAWorkflowAreBounded(t *testing.T) {
 	}
 }
 
-var (
-	firstKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 7}
-	otherKey    = fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 8}
-	firstKeyToo = fair.Owner{Environment: chargehand.Live, Workflow: 2, Key: 7}
-)
-
-// newKeySlots are slots of which each key may have so many.
-func newKeySlots(limit, ofKey int) *slots {
-	return newSlots(fair.Limits{Permits: limit, PerKey: ofKey}, func(*queue) {})
-}
-
-// granted takes what was granted to a queue for queued executions.
-func granted(s *slots, q *queue) []*lease {
-	got, _ := s.next(q)
-	s.next(q) // its scheduler ends
-	return got.leases
-}
-
-// TestSlotsOfAKeyAreBounded: what a key has started holds as many slots as it may, in all workflows and batches, and
-// keeps nothing waiting that others have started.
-func TestSlotsOfAKeyAreBounded(t *testing.T) {
-	s := newKeySlots(100, 2)
-	mine, first := s.acquireNew(1, firstKey)
-	_, second := s.acquireNew(1, firstKeyToo)
-	if _, l := s.acquireNew(1, firstKey); first == nil || second == nil || l != nil {
-		t.Fatal("a key holds fewer slots than it may, or more")
-	}
-	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 3, No: 7, Environment: chargehand.Live, Concurrency: 5, StartedBy: 7})
-	s.notifyQueued(mine)
-	s.notifyQueued(batch)
-	if len(granted(s, mine))+len(granted(s, batch)) > 0 {
-		t.Fatal("a key got a slot that it may not have")
-	}
-	if _, l := s.acquireNew(1, otherKey); l == nil {
-		t.Fatal("another key of the workflow was refused")
-	}
-	if _, l := s.acquireNew(1, ownLive); l == nil {
-		t.Fatal("what no key has started was refused")
-	}
-	if _, l := s.acquireNew(1, fair.Owner{Environment: chargehand.Test, Workflow: 1, Key: 7}); l == nil {
-		t.Fatal("the bound counts the slots of the other environment")
-	}
-	s.release(first)
-	s.release(second)
-	if a, b := granted(s, mine), granted(s, batch); len(a) != 1 || len(b) != 1 {
-		t.Fatalf("%d and %d slots, want one each for the singles and the batch", len(a), len(b))
-	}
-}
-
-// TestSlotsOfNoKeyAreBounded: what no key has started holds, in each workflow, as many slots as a key may.
-func TestSlotsOfNoKeyAreBounded(t *testing.T) {
-	s := newKeySlots(100, 1)
-	_, first := s.acquireNew(1, ownLive)
-	_, more := s.acquireNew(1, ownLive)
-	_, other := s.acquireNew(1, otherLive)
-	if first == nil || more != nil || other == nil {
-		t.Fatalf("got %v, %v in the first workflow, %v in another", first, more, other)
-	}
-}
-
-// TestKeysOfAWorkflowAlternate: workflows take turns, however many keys each has.
-func TestKeysOfAWorkflowAlternate(t *testing.T) {
-	s := newKeySlots(1, 5)
-	_, held := s.acquireNew(1, ownTest)
-	names := map[*queue]string{
-		s.singles(1, firstKey): "a7", s.singles(1, otherKey): "a8", s.singles(1, ownLive): "a", s.singles(1, firstKeyToo): "b7",
-	}
-	for _, owner := range []fair.Owner{firstKey, otherKey, ownLive, firstKeyToo} {
-		s.notifyQueued(s.singles(1, owner))
-	}
-	var got []string
-	for range 8 {
-		s.release(held)
-		for q, name := range names {
-			if l := granted(s, q); len(l) == 1 {
-				held, got = l[0], append(got, name)
-			}
-		}
-	}
-	if want := []string{"a7", "b7", "a8", "b7", "a", "b7", "a7", "b7"}; !slices.Equal(got, want) {
-		t.Fatalf("the order is %v, want %v", got, want)
-	}
-}
-
-// TestWorkflowsOfAKeyAlternate: where a key waits for its only slot in two workflows, it runs in both.
-func TestWorkflowsOfAKeyAlternate(t *testing.T) {
-	s := newKeySlots(5, 1)
-	two := s.singles(1, firstKeyToo)
-	one, held := s.acquireNew(1, firstKey)
-	s.notifyQueued(one)
-	s.notifyQueued(two)
-	for round := range 4 {
-		s.release(held)
-		next := []*queue{two, one}[round%2]
-		l := granted(s, next)
-		if len(l) != 1 {
-			t.Fatalf("round %d: the other workflow got the slot again", round)
-		}
-		held = l[0]
-	}
-}
-
-// TestAdoptedLeasesCount: an execution that turns out to run takes what others of its workflow and key wait for.
-func TestAdoptedLeasesCount(t *testing.T) {
-	for _, limits := range []fair.Limits{{Permits: 1, PerKey: 1}, {Permits: 1, PerWorkflow: 1}} {
+// TestBoundsHoldWhileAQueueWaits: executions that wake take the rest of what a batch or a workflow may hold, while its
+// scheduler has taken what was granted and more rows are queued. What is free elsewhere goes beyond no bound.
+func TestBoundsHoldWhileAQueueWaits(t *testing.T) {
+	for _, limits := range []fair.Limits{{Permits: 200}, {Permits: 200, PerWorkflow: 70}} {
 		s := newSlots(limits, func(*queue) {})
-		_, held := s.acquireNew(1, otherLive)
-		q := s.singles(1, firstKey)
-		s.notifyQueued(q)
-		adopted := s.adopt(q)
-		s.release(held)
-		if l := granted(s, q); len(l) > 0 {
-			t.Errorf("%+v: a slot beyond the bound was given", limits)
+		_, elsewhere := s.acquireNew(1, otherLive)
+		batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 100})
+		s.notifyQueued(batch)
+		s.next(batch)
+		for s.acquire(batch) != nil {
 		}
-		s.release(adopted)
-		if l := granted(s, q); len(l) != 1 {
-			t.Errorf("%+v: no slot after that", limits)
+		s.release(elsewhere)
+		if most := min(100, limits.OfWorkflow()); batch.held != most {
+			t.Errorf("%+v: the batch holds %d slots, want %d", limits, batch.held, most)
 		}
+	}
+}
+
+// TestQueueGetsAllThatIsFree: a queue with more rows than are granted at once gets the rest when its scheduler has used
+// what it had, also if no slot comes back meanwhile.
+func TestQueueGetsAllThatIsFree(t *testing.T) {
+	s, f := newTestSlots(200)
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 100})
+	s.notifyQueued(batch)
+	for got, ok := s.next(batch); ok; got, ok = s.next(batch) {
+		if len(got.leases) > maxGrant {
+			t.Errorf("%d slots were granted at once", len(got.leases))
+		}
+	}
+	if batch.held != 100 || len(f.waiting) != 1 {
+		t.Errorf("the batch holds %d slots of 100, and has had %d schedulers", batch.held, len(f.waiting))
 	}
 }
 
@@ -348,6 +260,7 @@ func TestCancelledBatchStartsNothing(t *testing.T) {
 func TestSlotsUnderRandomUse(t *testing.T) {
 	for _, limits := range []fair.Limits{
 		{Permits: 7}, {Permits: 7, PerWorkflow: 3}, {Permits: 7, PerKey: 2}, {Permits: 7, PerWorkflow: 3, PerKey: 2},
+		{Permits: 210}, {Permits: 210, PerWorkflow: 90}, {Permits: 210, PerKey: 90}, // above maxGrant
 	} {
 		t.Run(fmt.Sprintf("%+v", limits), func(t *testing.T) { useSlots(t, limits) })
 	}
@@ -357,6 +270,7 @@ func useSlots(t *testing.T, limits fair.Limits) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		limit := limits.Permits
+		atOnce := limit / 7 // rows that come, executions that end
 		s, f := newTestSlots(limit)
 		s.limits = limits
 		queues := []*queue{s.singles(1, ownLive)}
@@ -365,7 +279,7 @@ func useSlots(t *testing.T, limits fair.Limits) {
 		}
 		for i := range 3 {
 			queues = append(queues, s.addBatch(&store.Batch{
-				Account: 1, Workflow: 2, No: int64(i + 1), Environment: chargehand.Live, Concurrency: 1 + random.IntN(4), StartedBy: int64(6 + i),
+				Account: 1, Workflow: 2, No: int64(i + 1), Environment: chargehand.Live, Concurrency: atOnce * (1 + random.IntN(4)), StartedBy: int64(6 + i),
 			}))
 		}
 		rows := make([]int, len(queues))         // queued rows of each source
@@ -390,6 +304,12 @@ func useSlots(t *testing.T, limits fair.Limits) {
 				}
 				if ofKey != q.key.held || ofWorkflow != q.workflow.held || ofKey > limits.OfKey() || ofWorkflow > limits.OfWorkflow() {
 					t.Fatalf("seed %d, %s: the workflow of queue %d holds %d, its key %d", seed, when, i, ofWorkflow, ofKey)
+				}
+			}
+			a := queues[0].share.account
+			for _, sh := range a.shares {
+				if a.held < limit && sh.held < sh.limit && sh.fair().Waits {
+					t.Fatalf("seed %d, %s: a queue is listed while a slot is free", seed, when)
 				}
 			}
 			if total > limit || total != queues[0].share.account.held {
@@ -431,16 +351,15 @@ func useSlots(t *testing.T, limits fair.Limits) {
 			i := random.IntN(len(queues))
 			switch random.IntN(4) {
 			case 0:
-				rows[i]++
+				rows[i] += 1 + random.IntN(atOnce)
 				s.notifyQueued(queues[i])
 			case 1:
 				waiting[i] = append(waiting[i], step)
 				s.enqueueReady(queues[i], int64(step))
 			case 2:
-				if n := len(running[i]); n > 0 {
-					s.release(running[i][n-1])
-					running[i] = running[i][:n-1]
-				}
+				n := max(0, len(running[i])-1-random.IntN(atOnce))
+				s.release(running[i][n:]...)
+				running[i] = running[i][:n]
 			case 3:
 				if l := s.acquire(queues[i]); l != nil {
 					if len(waiting[i]) > 0 {
