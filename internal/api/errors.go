@@ -31,8 +31,8 @@ var problemTypes = map[chargehand.Code]problemType{
 		"A field is missing or has the wrong type, or the body did not arrive as announced. The entries in errors point to the fields."},
 	chargehand.CodeUnknownField: {http.StatusBadRequest, "The body has an unknown field",
 		"A top-level field of the body is not known here. Often input, inputs and items are confused."},
-	chargehand.CodeAmbiguousCredentials: {http.StatusBadRequest, "Two different API keys were sent",
-		"The headers x-api-key and Authorization hold different keys. Send one key."},
+	chargehand.CodeAmbiguousCredentials: {http.StatusBadRequest, "Two different credentials were sent",
+		"The headers x-api-key and Authorization hold different keys, or the request has a key and the cookie of a session. Send one of them."},
 
 	chargehand.CodeAuthorizationPending: {http.StatusBadRequest, "No person has confirmed the code yet",
 		"A program asks for the keys of a device code (RFC 8628), and no person has typed its code and confirmed it yet. Ask again after the interval."},

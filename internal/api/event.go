@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chargehand/chargehand"
+	"github.com/chargehand/chargehand/internal/audit"
 	"github.com/chargehand/chargehand/internal/jsonpointer"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
@@ -62,8 +63,8 @@ func eventEndpoints() []endpoint {
 			chargehand.CodeInvalidJSON, chargehand.CodeTooManyItems, chargehand.CodeHumanTaskNotFound, chargehand.CodeNotAssigned, chargehand.CodeClaimedByOther,
 			chargehand.CodeAnswerInvalid, chargehand.CodeAnswerConflict, chargehand.CodeTaskWithdrawn,
 		},
-		unaudited: "events are data, as the inputs of executions are; an answer by an event is audited as that of its task",
-		serve:     (*call).publishEvents,
+		// Events are data, as the inputs of executions are: only an answer to a human task is on record.
+		change: "human task answered", audits: []audit.Action{audit.TaskAnswered}, serve: (*call).publishEvents,
 	}}
 }
 
@@ -88,6 +89,12 @@ func (c *call) publishEvents() error {
 		return err
 	}
 	c.raw = nil
+	c.unchanged = true
+	if event, one := r.Body.(map[string]any); one && !r.Batch {
+		if task, answers := service.AnsweredTask(event); answers {
+			c.task, c.unchanged = task, false
+		}
+	}
 	replayed, err := c.server.service.PublishEvents(c.r.Context(), c.principal, r)
 	if err != nil {
 		if binary {

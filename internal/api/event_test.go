@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -253,4 +254,36 @@ func known(event map[string]any) error {
 		return fmt.Errorf("the library reads id %q and type %q", other.ID(), other.Type())
 	}
 	return nil
+}
+
+// TestAnswersByEventsAreLogged: an event that answers a human task is a change, with a line as any other has.
+func TestAnswersByEventsAreLogged(t *testing.T) {
+	f := &fake{}
+	s, out := logging(slog.LevelInfo, f)
+	const task = "0197a5c4-7777-7000-8000-000000000007"
+	answers := func(subject string) string {
+		return `{"specversion":"1.0","id":"1","source":"/desk","type":"io.chargehand.human.completed.v1","subject":"` + subject + `","data":{"outcome":"done"}}`
+	}
+	publish := func(media, body string) answered {
+		return request{method: "POST", path: pathEvents, body: body, header: map[string]string{"Content-Type": media}}.to(s)
+	}
+	a := publish(eventMedia, answers(task))
+	lines := out.Take()
+	if a.status != http.StatusAccepted || len(lines) != 1 || lines[0]["msg"] != "human task answered" || lines[0]["human_task"] != task ||
+		lines[0]["request_id"] != a.header.Get("X-Request-Id") || lines[0]["actor"] == nil {
+		t.Errorf("an answer: %d, lines %v", a.status, lines)
+	}
+	for what, a := range map[string]answered{
+		"of another type": publish(eventMedia, `{"specversion":"1.0","id":"1","source":"/s","type":"t","subject":"`+task+`"}`),
+		"of no task":      publish(eventMedia, answers("order-7")),
+		"in a batch":      publish(batchMedia, "["+answers(task)+"]"), // which the service refuses
+	} {
+		if text := out.String(); a.status != http.StatusAccepted || text != "" {
+			t.Errorf("an event %s: %d, logged as %s", what, a.status, text)
+		}
+	}
+	f.fail = chargehand.NewError(chargehand.CodeHumanTaskNotFound, "no")
+	if publish(eventMedia, answers(task)); out.String() == "" || out.Take()[0]["msg"] != "request failed" {
+		t.Error("an answer that is refused is not logged as such")
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +56,28 @@ func TestEveryRouteIsClosed(t *testing.T) {
 		if !slices.ContainsFunc(routes(s), func(rt *route) bool { return rt.method+" "+rt.path == name }) {
 			t.Errorf("the list names %s, which is no route", name)
 		}
+	}
+}
+
+// TestPublicRoutesAreDocumented: the reference lists what needs no key, and nothing else.
+func TestPublicRoutesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| Without a key | For |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var documented, want []string
+	for _, found := range regexp.MustCompile("`([A-Z]+ /[^`]*)`").FindAllStringSubmatch(table, -1) {
+		documented = append(documented, found[1])
+	}
+	for _, name := range slices.Concat(publicRoutes, signedRoutes) {
+		want = append(want, strings.Replace(name, chargehand.APIPath, "", 1))
+	}
+	slices.Sort(documented)
+	slices.Sort(want)
+	if want = slices.Compact(want); !slices.Equal(documented, want) {
+		t.Errorf("docs/reference/api.md has\n%q\nwithout a key are\n%q", documented, want)
 	}
 }
 

@@ -204,6 +204,7 @@ func TestContractAnswersByEvent(t *testing.T) {
 		return s.Do(t, "POST", "/events", body, "Content-Type", "application/cloudevents+json")
 	}
 	const yes = `{"outcome":"approve","data":{"total":5}}`
+	answered := ""
 	for _, c := range []struct {
 		task, data string
 		status     int
@@ -212,9 +213,18 @@ func TestContractAnswersByEvent(t *testing.T) {
 		{task, `{"outcome":"approve","data":{}}`, 422, "answer_invalid"}, {task, `{"outcome":"approve","by":{"id":"ada"}}`, 400, "unknown_field"},
 		{deaf, yes, 403, "not_assigned"}, {task, yes, 202, ""}, {task, yes, 202, ""}, {task, `{"outcome":"reject","data":{"total":5}}`, 409, "answer_conflict"},
 	} {
-		if a := event(c.task, c.data); a.Status != c.status || c.code != "" && a.Object()["code"] != c.code {
+		a := event(c.task, c.data)
+		if a.Status != c.status || c.code != "" && a.Object()["code"] != c.code {
 			t.Errorf("%s: %d %s, want %d %s", c.data, a.Status, a.Body, c.status, c.code)
 		}
+		if a.Status == 202 && answered == "" {
+			answered = a.Header.Get("X-Request-Id")
+		}
+	}
+	// The answer is on record as any other: once, with the request that gave it.
+	entries := list(s.Do(t, "GET", "/audit-log?action=task.answered", "").Object()["data"])
+	if len(entries) != 1 || fields(entries[0])["request_id"] != answered {
+		t.Errorf("the audit log has %v, answered by the request %s", entries, answered)
 	}
 	done, err := ended(s, path)
 	if output := fields(done["output"]); err != nil || output["outcome"] != "approve" || fields(fields(output["by"])["via"])["kind"] != "event" {

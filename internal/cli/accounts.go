@@ -18,9 +18,8 @@ const onMachine = "\n\nIt works on the server's machine, on the database itself,
 // machineCommand is a command on the database itself.
 type machineCommand struct {
 	console
-	cfg        installation.Settings
-	configFile string
-	publicURL  string
+	cfg       installation.Settings
+	publicURL string
 }
 
 // command makes a command on the database itself. withURL adds the address of the server, for links.
@@ -28,14 +27,14 @@ func (m *machineCommand) command(use, short string, args cobra.PositionalArgs, w
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args, Long: short + "." + onMachine,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fillFlags(cmd, m.configFile); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			return do(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &m.configFile)
+	configFlag(f)
 	installationFlags(f, &m.cfg)
 	if withURL {
 		f.StringVar(&m.publicURL, "public-url", "", "address of the server, which the link begins with (default: CHARGEHAND_URL, else "+defaultURL+")")

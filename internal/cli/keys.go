@@ -24,12 +24,12 @@ func newKeys(con console) *cobra.Command {
 func newKeysCreate(con console) *cobra.Command {
 	var cfg installation.Settings
 	var k operate.NewKey
-	var expires, configFile string
+	var expires string
 	var rate int64
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make an API key; prints the key and nothing else", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, configFile); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			if expires != "" {
@@ -51,7 +51,7 @@ func newKeysCreate(con console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &configFile)
+	configFlag(f)
 	installationFlags(f, &cfg)
 	f.StringVar(&k.Name, "name", "", "name of the key")
 	choiceVar(f, &k.Environment, "environment", "live", "environment of the key", "live", "test")

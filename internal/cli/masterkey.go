@@ -13,7 +13,6 @@ import (
 // newRotateMasterKey works on the database and the master key file themselves, beside running servers or without one.
 func newRotateMasterKey(con console) *cobra.Command {
 	var cfg installation.Settings
-	var configFile string
 	var finish, dataKey bool
 	cmd := &cobra.Command{
 		Use: "rotate-master-key", Short: "Exchange the master key, beside running servers or without one", Args: exactArgs(0),
@@ -29,7 +28,7 @@ so in its log, and chargehand doctor lists it. When nothing needs the old key an
 --data-key makes a new key for sealing as well. Everything that is sealed a minute later or after that is sealed under
 it; what older ones have sealed can still be opened.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, configFile); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			if finish && dataKey {
@@ -59,7 +58,7 @@ it; what older ones have sealed can still be opened.`,
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &configFile)
+	configFlag(f)
 	installationFlags(f, &cfg)
 	f.BoolVar(&finish, "finish", false, "remove the older master keys, if nothing needs them any more")
 	f.BoolVar(&dataKey, "data-key", false, "make a new key for sealing, too")

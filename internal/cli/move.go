@@ -27,7 +27,7 @@ func newStoreMove(con console) *cobra.Command {
 			"marked as moved; nothing else in it is changed. A move that was cut off continues when it is run again.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, ""); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			if undo {

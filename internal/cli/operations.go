@@ -22,7 +22,7 @@ func newBackup(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup DIR", Short: "Copy database, files and master key to a new folder; safe beside a running server", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fillFlags(cmd, ""); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			report, err := operate.Backup(cmd.Context(), cfg, args[0])
@@ -33,16 +33,18 @@ func newBackup(con console) *cobra.Command {
 			return nil
 		},
 	}
+	configFlag(cmd.Flags())
 	installationFlags(cmd.Flags(), &cfg)
 	return cmd
 }
 
+// newRestore reads no file of settings: what it makes is complete in a directory of its own, whatever the server has.
 func newRestore(con console) *cobra.Command {
 	var dataDir string
 	cmd := &cobra.Command{
 		Use: "restore DIR", Short: "Make a data directory from a backup; the directory must be new or empty", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fillFlags(cmd, ""); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			report, err := operate.Restore(cmd.Context(), args[0], dataDir)
@@ -68,7 +70,7 @@ func newDoctor(con console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check an installation: permissions, master key, database, files, counts, mail server, Temporal", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, ""); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			findings := operate.Doctor(cmd.Context(), cfg, checks)
@@ -85,6 +87,7 @@ func newDoctor(con console) *cobra.Command {
 			return nil
 		},
 	}
+	configFlag(cmd.Flags())
 	installationFlags(cmd.Flags(), &cfg)
 	cmd.Flags().BoolVar(&checks.Deep, "deep", false, "read every stored content and compare its digest")
 	cmd.Flags().BoolVar(&checks.MendCounts, "mend-counts", false, "raise the counts of executions by the hour that are too low")

@@ -54,9 +54,10 @@ For operators: every setting of ` + "`chargehand serve` and `chargehand worker`"
 3. else in the YAML file that ` + "`--config`" + ` names: ` + "`data-dir: /var/lib/chargehand`" + `. A setting that may be repeated is
    a list there.
 
-One file can serve the server and the commands beside it: each takes the settings that it has. Give passwords and keys
-in the environment or in the file, because every user of a machine can read the arguments of programs. Durations are
-written like ` + "`30d`, `12h` or `30s`" + `. A worker takes the settings that are marked.
+` + "`CHARGEHAND_CONFIG`" + ` can name the file, too. One file can serve the server and the commands beside it, such as
+` + "`backup` and `doctor`" + `: each takes the settings that it has. ` + "`restore` and `store move`" + ` read no file: they make
+something new. Give passwords and keys in the environment or in the file, because every user of a machine can read the
+arguments of programs. Durations are written like ` + "`30d`, `12h` or `30s`" + `. A worker takes the settings that are marked.
 `)
 	listed := map[string]bool{"help": true}
 	group := func(title string, names []string) {
@@ -67,15 +68,18 @@ written like ` + "`30d`, `12h` or `30s`" + `. A worker takes the settings that a
 				continue // TestReference finds it
 			}
 			listed[name] = true
-			mark := ""
-			if worker.Flags().Lookup(name) != nil {
+			mark, meaning := "", flagText(f)
+			if w := worker.Flags().Lookup(name); w != nil {
 				mark = "yes"
+				if w.DefValue != f.DefValue {
+					meaning = fmt.Sprintf("%s (default %s, of a worker %s)", f.Usage, f.DefValue, w.DefValue)
+				}
 			}
 			kind := ""
 			if f.Value.Type() != "bool" {
 				kind = " " + f.Value.Type()
 			}
-			fmt.Fprintf(out, "| `--%s%s` | %s | %s |\n", name, kind, mark, strings.ReplaceAll(flagText(f), "|", `\\|`))
+			fmt.Fprintf(out, "| `--%s%s` | %s | %s |\n", name, kind, mark, strings.ReplaceAll(meaning, "|", `\\|`))
 		}
 	}
 	for _, g := range settingGroups {

@@ -38,7 +38,7 @@ func newServe(c console) *cobra.Command {
 			"--data-dir) and in the file that --config names (data-dir: …).",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, cfg.ConfigFile); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			if workers != 0 && workers != 1 {
@@ -49,7 +49,7 @@ func newServe(c console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &cfg.ConfigFile)
+	configVar(f, &cfg.ConfigFile)
 	installationFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links (default: scheme and host of the request)")
@@ -61,6 +61,7 @@ func newServe(c console) *cobra.Command {
 	f.BoolVar(&cfg.FilesRedirect, "files-redirect", false, "with --files-url s3://…: send those who follow a link to a file to the S3 store itself")
 	debugFlag(f, &cfg)
 	workFlags(f, &cfg)
+	shareFlags(f, &cfg)
 	f.StringArrayVar(&cfg.EventSinks, "event-sink", nil, "[TYPE,…=]URL, repeatable: server that the events of executions are sent to; a TYPE may end in *")
 	f.StringVar(&cfg.TimeZone, "time-zone", "UTC", "time zone of schedule.cron, such as Europe/Berlin")
 	f.StringVar(&cfg.ScheduleOnDefault, "schedule-on-default", "data", "what schedule.on reads of events where a definition has no read: data or envelope")
@@ -90,14 +91,14 @@ func newWorker(c console) *cobra.Command {
 			"/readyz and /metrics.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, cfg.ConfigFile); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			return runServer(cmd.Context(), c, cfg, logs)
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &cfg.ConfigFile)
+	configVar(f, &cfg.ConfigFile)
 	installationFlags(f, &cfg.Settings)
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8081", "address of /healthz, /readyz and /metrics; port 0 picks one and the log says which")
 	f.StringVar(&cfg.PublicURL, "public-url", "", "base of links to files that steps are given")

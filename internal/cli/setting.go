@@ -41,6 +41,11 @@ func workFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.IntVar(&cfg.Scripts, "max-scripts", 8, "scripts in JavaScript at once in this process")
 	f.DurationVar(&cfg.ScriptTimeout, "script-timeout", 30*time.Second, "time of one script in JavaScript")
 	quotaVar(f, &cfg.ExecutionLogBytes, "size", "execution-log-size", "16MiB", "what is kept of the log of one execution, such as 64MiB; 0: executions have no log")
+}
+
+// shareFlags bound what one workflow, key or person may have at once. Workers of Temporal, which do not see what the
+// others carry out, have none of them.
+func shareFlags(f *pflag.FlagSet, cfg *app.Config) {
 	f.IntVar(&cfg.RunningPerWorkflow, "max-running-per-workflow", 0, "executions of one workflow that run at once in one environment (0: only --max-running)")
 	f.IntVar(&cfg.CallsPerWorkflow, "max-calls-per-workflow", 0, "outgoing calls of one workflow at once in one environment (0: only --max-calls)")
 	f.IntVar(&cfg.ProcessesPerWorkflow, "max-processes-per-workflow", 0, "processes of one workflow at once in one environment, and scripts likewise (0: only --max-processes and --max-scripts)")
@@ -90,7 +95,10 @@ func (l *logFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&l.format, "log-format", "text", "text or json")
 }
 
-// configFlag is the file of settings.
-func configFlag(f *pflag.FlagSet, path *string) {
+// configFlag is the file of settings, which fillFlags reads.
+func configFlag(f *pflag.FlagSet) { configVar(f, new(string)) }
+
+// configVar is configFlag for a command that has to know where the file is.
+func configVar(f *pflag.FlagSet, path *string) {
 	f.StringVar(path, "config", "", "YAML file with settings named like these flags")
 }

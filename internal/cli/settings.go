@@ -28,8 +28,12 @@ func commandLineOnly(f *pflag.FlagSet, names ...string) {
 
 // fillFlags fills the flags that were not given from the environment (CHARGEHAND_DATA_DIR for
 // --data-dir) and then from the config file (data-dir: …), in this order of precedence.
-func fillFlags(cmd *cobra.Command, configFile string) error {
+func fillFlags(cmd *cobra.Command) error {
 	if err := checkShown(cmd); err != nil {
+		return err
+	}
+	configFile, err := findConfig(cmd)
+	if err != nil {
 		return err
 	}
 	fromFile, err := readConfig(configFile)
@@ -43,7 +47,7 @@ func fillFlags(cmd *cobra.Command, configFile string) error {
 		if f.Changed || f.Annotations[onlyArgument] != nil || failed != nil {
 			return
 		}
-		variable := environmentPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		variable := variableOf(f.Name)
 		if value, set := os.LookupEnv(variable); set {
 			if err := cmd.Flags().Set(f.Name, value); err != nil {
 				_, err = badValue(err)
@@ -76,6 +80,26 @@ func fillFlags(cmd *cobra.Command, configFile string) error {
 		}
 	}
 	return nil
+}
+
+// variableOf is the variable of the environment that sets a flag.
+func variableOf(flag string) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// findConfig sets --config from the environment, because the file is read before the other flags are filled, and
+// returns its path; empty: there is none, or the command reads none.
+func findConfig(cmd *cobra.Command) (string, error) {
+	f := cmd.Flags().Lookup("config")
+	if f == nil {
+		return "", nil
+	}
+	if value := os.Getenv(variableOf(f.Name)); value != "" && !f.Changed {
+		if err := cmd.Flags().Set(f.Name, value); err != nil {
+			return "", usage("%s: %w", variableOf(f.Name), err)
+		}
+	}
+	return f.Value.String(), nil
 }
 
 // checkShown refuses an argument with a password that every user of the machine could read.

@@ -16,7 +16,6 @@ func newTemporal(c console) *cobra.Command {
 
 func newTemporalSetup(c console) *cobra.Command {
 	var cfg installation.Settings
-	var configFile string
 	var retention time.Duration
 	cmd := &cobra.Command{
 		Use:   "setup",
@@ -25,7 +24,7 @@ func newTemporalSetup(c console) *cobra.Command {
 			"find executions. Running it again changes nothing. Temporal Cloud refuses both: make them in its console.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, configFile); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			did, err := operate.SetUpTemporal(cmd.Context(), cfg, retention)
@@ -39,7 +38,7 @@ func newTemporalSetup(c console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &configFile)
+	configFlag(f)
 	temporalFlags(f, &cfg)
 	daysVar(f, &retention, "retention", "3d", "how long a new namespace keeps the histories of executions that have ended")
 	return cmd
@@ -47,7 +46,6 @@ func newTemporalSetup(c console) *cobra.Command {
 
 func newTemporalForget(c console) *cobra.Command {
 	var cfg installation.Settings
-	var configFile string
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "forget",
@@ -57,7 +55,7 @@ func newTemporalForget(c console) *cobra.Command {
 			"and workers first.",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fillFlags(cmd, configFile); err != nil {
+			if err := fillFlags(cmd); err != nil {
 				return err
 			}
 			if !yes {
@@ -72,7 +70,7 @@ func newTemporalForget(c console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	configFlag(f, &configFile)
+	configFlag(f)
 	installationFlags(f, &cfg)
 	f.BoolVar(&yes, "yes", false, "the namespace is lost, and its executions are to end")
 	return cmd

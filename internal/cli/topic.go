@@ -13,6 +13,7 @@ var topics = map[string]topic{
   CHARGEHAND_DATA_DIR …  every flag of serve, worker, keys create, backup, restore,
                          doctor, store and temporal: --data-dir is
                          CHARGEHAND_DATA_DIR, --allow-run is CHARGEHAND_ALLOW_RUN
+  CHARGEHAND_CONFIG      the file of settings, as --config names it
   NO_COLOR               set to anything: no colours
 
 A flag wins over its variable, the variable over the file that --config names, and that

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/blob"
@@ -23,7 +24,8 @@ type BackupReport struct {
 
 // Backup copies the database, the master key and all files to a new folder, beside a running
 // server. The database comes first: content that its copy refers to stays for at least an
-// hour after its last reference, longer than it takes to copy.
+// hour after its last reference, longer than it takes to copy. It fails if a content that the
+// copy refers to was not there to be copied: what is without its files must not pass for a backup.
 func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupReport, error) {
 	var report BackupReport
 	cfg, err := cfg.WithDefaults()
@@ -64,12 +66,49 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 	if err != nil {
 		return report, err
 	}
+	if err := checkCopied(ctx, cfg, unfinished, to); err != nil {
+		return report, err
+	}
 	// Only now is it a backup: one that was cut off must not be restored without its files.
 	if err := os.Rename(unfinished, filepath.Join(to, installation.DatabaseName)); err != nil {
 		return report, err
 	}
 	at := []byte(time.Now().UTC().Format(time.RFC3339))
 	return report, store.New(db).Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(installation.MetaBackup, at) })
+}
+
+// listedMissing is how many of the contents that a backup lacks its error names.
+const listedMissing = 3
+
+// checkCopied reports an error if the copied database refers to a content that was not copied with it.
+func checkCopied(ctx context.Context, cfg installation.Settings, database, to string) error {
+	db, err := sqlite.Open(sqlite.Options{Path: database})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	copies, err := installation.Settings{DataDir: to}.OpenContents(ctx, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer copies.Close()
+	inspect := contentCheck{ctx: ctx, rows: store.New(db), blobs: copies}
+	if err := inspect.run(); err != nil || len(inspect.damages) == 0 {
+		return err
+	}
+	location, err := cfg.Location()
+	if err != nil {
+		return err
+	}
+	missing := strings.Join(inspect.damages[:min(len(inspect.damages), listedMissing)], "; ")
+	if more := len(inspect.damages) - listedMissing; more > 0 {
+		missing += fmt.Sprintf("; and %d more", more)
+	}
+	advice := "`chargehand doctor` lists all of them"
+	if cfg.FilesURL == "" {
+		advice += ". If the server keeps its files elsewhere, give --files-url as it has it, or its --config"
+	}
+	return fmt.Errorf("this is no backup, because %s does not have all contents that the database refers to: %s. %s", location, missing, advice)
 }
 
 // Restore makes a data directory from a backup. The directory must be new or empty.

@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +16,11 @@ import (
 // install serves a new installation.
 func install(t *testing.T, dir string) *apptest.Installation {
 	t.Helper()
-	settings := installation.Settings{DataDir: dir}
+	return installWith(t, installation.Settings{DataDir: dir})
+}
+
+func installWith(t *testing.T, settings installation.Settings) *apptest.Installation {
+	t.Helper()
 	key, err := operate.CreateKey(t.Context(), settings, operate.NewKey{Preset: "all", Init: true})
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +29,7 @@ func install(t *testing.T, dir string) *apptest.Installation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return apptest.Serve(t, a, dir, key)
+	return apptest.Serve(t, a, settings.DataDir, key)
 }
 
 func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
@@ -90,4 +95,54 @@ func TestACutOffBackupIsNone(t *testing.T) {
 	if _, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again")); err == nil {
 		t.Error("a backup that was cut off is restored")
 	}
+}
+
+// TestABackupWithoutAllItsFilesIsNone: every content that the database refers to must have been where Backup looked.
+func TestABackupWithoutAllItsFilesIsNone(t *testing.T) {
+	dir := t.TempDir()
+	settings := installation.Settings{DataDir: filepath.Join(dir, "data"), FilesURL: "file://" + filepath.Join(dir, "elsewhere")}
+	i := installWith(t, settings)
+	for n := range 5 {
+		if status, answer := i.Ask("POST", fmt.Sprintf("/files?filename=%d.txt", n), "text/plain", fmt.Sprint("content ", n)); status != 201 {
+			t.Fatalf("upload: %d %v", status, answer)
+		}
+	}
+	poor := filepath.Join(dir, "poor")
+	_, err := operate.Backup(t.Context(), installation.Settings{DataDir: settings.DataDir}, poor)
+	if err == nil || !strings.Contains(err.Error(), "and 2 more") || !strings.Contains(err.Error(), "--files-url") || !strings.Contains(err.Error(), `.txt"`) {
+		t.Errorf("without the setting of the server: %v", err)
+	}
+	if _, err := operate.Restore(t.Context(), poor, filepath.Join(dir, "restored")); err == nil {
+		t.Error("what lacks its files is restored")
+	}
+	if made := backups(t, settings); !strings.Contains(made, "none was made") {
+		t.Errorf("what lacks its files counts as the last backup: %s", made)
+	}
+	report, err := operate.Backup(t.Context(), settings, filepath.Join(dir, "copy"))
+	if err != nil || report.Files != 5 {
+		t.Errorf("with the setting of the server: %+v, %v", report, err)
+	}
+	if made := backups(t, settings); !strings.Contains(made, "the last one") {
+		t.Errorf("nothing is known of the backup: %s", made)
+	}
+
+	// Lost where the server has its files, they are not looked for elsewhere.
+	if err := os.RemoveAll(filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := operate.Backup(t.Context(), settings, filepath.Join(dir, "late")); err == nil || strings.Contains(err.Error(), "--files-url") {
+		t.Errorf("files that are lost: %v", err)
+	}
+}
+
+// backups is what doctor says of the backups that were made.
+func backups(t *testing.T, settings installation.Settings) string {
+	t.Helper()
+	for _, f := range operate.Doctor(t.Context(), settings, operate.Checks{}) {
+		if f.What == "backups" {
+			return f.Detail
+		}
+	}
+	t.Fatal("doctor says nothing of backups")
+	return ""
 }

@@ -33,6 +33,9 @@ func (d *doctor) contents(ctx context.Context, rows *store.Store) {
 	}
 	inspect := contentCheck{ctx: ctx, rows: rows, blobs: blobs, deep: d.Deep}
 	err = inspect.run()
+	for i := range inspect.damages {
+		inspect.damages[i] += ": restore it from a backup"
+	}
 	whole := "have the right size"
 	if d.Deep {
 		whole = "match their digests"
@@ -170,6 +173,6 @@ func (l *contentCheck) damaged(want *store.BlobSize, what string) error {
 	if file != "" {
 		whose = fmt.Sprintf(", the file %q,", file)
 	}
-	l.damages = append(l.damages, fmt.Sprintf("the content %x%s %s: restore it from a backup", want.Name, whose, what))
+	l.damages = append(l.damages, fmt.Sprintf("the content %x%s %s", want.Name, whose, what))
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *Service) PublishEvents(ctx context.Context, p *Principal, r PublishEven
 			return nothing{}, err
 		}
 		for i, event := range events {
-			if id, ok := answeredTask(event); !ok {
+			if id, ok := AnsweredTask(event); !ok {
 				continue
 			} else if !r.Batch {
 				return nothing{}, s.answerByEvent(ctx, p, id, event, c)

@@ -14,8 +14,8 @@ import (
 // subject is no id, the event is one like any other: the function has run as it is written then.
 const answerEvent = "io.chargehand.human.completed.v1"
 
-// answeredTask finds the human task that an event is an answer to.
-func answeredTask(event map[string]any) (id chargehand.HumanTaskID, ok bool) {
+// AnsweredTask finds the human task that an event is an answer to.
+func AnsweredTask(event map[string]any) (id chargehand.HumanTaskID, ok bool) {
 	subject, _ := event["subject"].(string)
 	return id, event["type"] == answerEvent && id.UnmarshalText([]byte(subject)) == nil
 }
