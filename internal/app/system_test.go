@@ -32,8 +32,8 @@ func (w waitedFor) View(ctx context.Context, fn func(store.Conn) error) error {
 
 func (c waitedForConn) Standbys() ([]store.Standby, error) { return c.standbys, nil }
 
-// TestProcessesThatWork: a process that was killed leaves its row, and so does one that has lost the database to another
-// one and waits for it again.
+// TestProcessesThatWork: a process that was killed leaves its row, and so does one that has lost the database to
+// another one and waits for it again.
 func TestProcessesThatWork(t *testing.T) {
 	now := time.Now()
 	ago := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }

@@ -50,7 +50,8 @@ type Standby struct {
 	SinceMs int64  // when it began to wait; 0: the database does not tell that to its user
 }
 
-// standbyBytes is how much of a name is kept: the name of a session of PostgreSQL has 63 bytes, of which 19 say what it is.
+// standbyBytes is how much of a name is kept: the name of a session of PostgreSQL has 63 bytes, of which 19 say what it
+// is.
 const standbyBytes = 44
 
 // StandbyName is the name by which a process is known while it waits. Of a long one the end is kept, in which processes
