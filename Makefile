@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 BIN := bin/chargehand
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/chargehand/chargehand/internal/app.Version=$(VERSION)
 
 .PHONY: help
@@ -118,5 +118,6 @@ drill: build ## kill nodes and servers under load, on PostgreSQL, S3 and Tempora
 	CHARGEHAND_DRILL_ITEMS=2000 CHARGEHAND_DRILL_SINGLES=500 go test -count=1 -timeout 30m -v ./internal/drill/...
 
 .PHONY: clean
-clean: ## remove what was built
-	rm -rf bin .cache
+clean: ## remove what was built, and the npm packages
+	rm -rf bin dist .cache web/node_modules web/tools/node_modules web/e2e/results
+	find web/dist -mindepth 1 ! -name .keep -delete

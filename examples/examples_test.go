@@ -21,7 +21,7 @@ import (
 func cli(t *testing.T, s *servertest.Server, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(servertest.Binary(t), args...)
-	cmd.Env = append(os.Environ(), "CHARGEHAND_URL="+s.URL, "CHARGEHAND_API_KEY="+s.Key)
+	cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+s.URL, "CHARGEHAND_API_KEY="+s.Key)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -132,7 +132,7 @@ func TestExamples(t *testing.T) {
 	})
 	t.Run("enrich-order, unknown customer", func(t *testing.T) {
 		cmd := exec.Command(servertest.Binary(t), "run", "examples/enrich-order", "--input", `{"order":"x","customer":"c-99","amount":"1"}`)
-		cmd.Env = append(os.Environ(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
+		cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
 		out, err := cmd.Output()
 		if cmd.ProcessState.ExitCode() != 1 {
 			t.Errorf("exit code %d, %v", cmd.ProcessState.ExitCode(), err)
@@ -211,7 +211,7 @@ func recorded(t *testing.T, server *servertest.Server, ofEach, least int) {
 			dir := t.TempDir()
 			cmd := exec.Command(servertest.Binary(t), "executions", "record-test", e.ID, "--with-files")
 			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
+			cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			if err := cmd.Run(); err != nil || stderr.Len() > 0 || !strings.Contains(stdout.String(), "elapsed: P") {
@@ -232,7 +232,7 @@ func recorded(t *testing.T, server *servertest.Server, ofEach, least int) {
 // replayed replays an execution over the definition that it ran: each decision is the same, and so is what it came to.
 func replayed(t *testing.T, server *servertest.Server, workflow, id string) {
 	cmd := exec.Command(servertest.Binary(t), "test", "--replay", id, "--definition", strings.TrimPrefix(workflow, "examples/")+".yaml")
-	cmd.Env = append(os.Environ(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
+	cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
 	if said, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(said), "compared") || strings.Count(string(said), "\n") != 1 {
 		t.Errorf("%v\n%s", err, said)
 	}

@@ -23,7 +23,7 @@ type (
 		TimersDue   int64            `json:"timers_due" minimum:"0" doc:"Timers that are due and have not fired, 10,000 at most; of the embedded engine."`
 		Outbox      *systemOutbox    `json:"outbox,omitempty" doc:"Messages on their way to Temporal; left out with the embedded engine."`
 		Workers     *int64           `json:"workers,omitempty" minimum:"0" doc:"Workers that asked Temporal for work lately; left out with the embedded engine, and where it is not known."`
-		Processes   []systemProcess  `json:"processes" nullable:"false" doc:"Servers and workers of the installation, the one that was seen last first, then the standbys."`
+		Processes   []systemProcess  `json:"processes" nullable:"false" doc:"Servers and workers of the installation, the one that was seen last first, then the standbys. On PostgreSQL, one that was not seen for three minutes is left out."`
 		Disks       []systemDisk     `json:"disks" nullable:"false" doc:"Disks that this process writes to."`
 		Reserve     bool             `json:"storage_reserve" doc:"A disk has less free space than its reserve: new executions and uploads are refused."`
 		LastBackup  moment           `json:"last_backup_at,omitempty" doc:"When chargehand backup last made a backup; left out: never, or it is not known, as with PostgreSQL."`
@@ -43,7 +43,7 @@ type (
 	}
 	systemProcess struct {
 		Name    string `json:"name" doc:"Its host and process."`
-		SeenAt  moment `json:"seen_at" doc:"When it last reported."`
+		SeenAt  moment `json:"seen_at" doc:"When it last reported; of a standby, when this was read."`
 		Standby bool   `json:"standby,omitempty" doc:"It waits to take over; left out: it works."`
 	}
 	systemDisk struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/disk"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/operate"
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/store"
@@ -80,20 +81,8 @@ func (s *system) readRows(ctx context.Context, v *service.System, now time.Time)
 			n[store.StateQueued], n[store.StateReady], n[store.StateActive], n[store.StateParked], n[store.StateDelayed]
 		v.OldestWaiting, v.TimersDue = work.OldestWaiting, work.TimersDue
 		v.Messages, v.MessagesLate = work.Messages, work.Late(now)
-		nodes, err := r.Nodes()
-		if err != nil {
+		if v.Processes, err = s.processes(r, now); err != nil {
 			return err
-		}
-		v.Processes = nil
-		for i := range nodes {
-			v.Processes = append(v.Processes, service.SystemProcess{Name: nodes[i].Name, SeenAt: time.UnixMilli(nodes[i].SeenMs).UTC()})
-		}
-		standbys, err := r.Standbys()
-		if err != nil {
-			return err
-		}
-		for _, one := range standbys {
-			v.Processes = append(v.Processes, service.SystemProcess{Name: one.Name, SeenAt: now.UTC(), Standby: true})
 		}
 		at, err := r.Meta(installation.MetaBackup)
 		if errors.Is(err, store.ErrNotFound) {
@@ -104,6 +93,35 @@ func (s *system) readRows(ctx context.Context, v *service.System, now time.Time)
 		}
 		return err
 	})
+}
+
+// processes are those that work, and then those that stand by. A process that is killed, or that loses the database to
+// another one, leaves its row: on a database of several it does not count when it was last seen too long ago, or before
+// the standby of that name began to wait.
+func (s *system) processes(r *store.Reader, now time.Time) (list []service.SystemProcess, err error) {
+	nodes, err := r.Nodes()
+	if err != nil {
+		return nil, err
+	}
+	standbys, err := r.Standbys()
+	if err != nil {
+		return nil, err
+	}
+	since := make(map[string]int64, len(standbys))
+	for _, one := range standbys {
+		since[one.Name] = max(since[one.Name], one.SinceMs)
+	}
+	oldest := now.Add(-keyring.AliveTime).UnixMilli()
+	for i := range nodes {
+		if s.cfg.DatabaseURL != "" && nodes[i].SeenMs < max(oldest, since[store.StandbyName(nodes[i].Name)]) {
+			continue
+		}
+		list = append(list, service.SystemProcess{Name: nodes[i].Name, SeenAt: time.UnixMilli(nodes[i].SeenMs).UTC()})
+	}
+	for _, one := range standbys {
+		list = append(list, service.SystemProcess{Name: one.Name, SeenAt: now.UTC(), Standby: true})
+	}
+	return list, nil
 }
 
 // lag is how long a transaction takes that writes nothing: it waits as long as one that writes. Negative: it did not

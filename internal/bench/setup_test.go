@@ -172,7 +172,7 @@ func short(v float64) string {
 func (s *site) measure(b *testing.B, clients int, d time.Duration) []bench.Figure {
 	cmd := exec.Command(servertest.Binary(b), "bench", "--only", "finish", "--url", s.server.URL, "--output", "json",
 		"--connections", strconv.Itoa(clients), "--duration", d.String())
-	cmd.Env = append(os.Environ(), "CHARGEHAND_API_KEY="+s.key)
+	cmd.Env = append(servertest.Environment(), "CHARGEHAND_API_KEY="+s.key)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -113,7 +113,7 @@ func TestCrashStopFrozenDatabase(t *testing.T) {
 	}
 	settings := []string{"CHARGEHAND_DATABASE_URL=" + database.NewDatabase(t), "CHARGEHAND_MASTER_KEY_FILE=" + key}
 	create := exec.Command(servertest.Binary(t), "keys", "create", "--preset", "all")
-	create.Env = append(os.Environ(), settings...)
+	create.Env = append(servertest.Environment(), settings...)
 	server := servertest.Launch(t, servertest.Options{DataDir: t.TempDir(), Args: []string{"--allow-egress", "127.0.0.1"}, Env: settings})
 	out, err := create.Output()
 	if err != nil {

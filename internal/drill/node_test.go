@@ -65,7 +65,7 @@ func freePort(t *testing.T) int {
 func (n *node) start() {
 	n.t.Helper()
 	cmd := exec.Command(servertest.Binary(n.t), n.args...)
-	cmd.Env = append(os.Environ(), n.env...)
+	cmd.Env = append(servertest.Environment(), n.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that panics leaves no node behind
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *site) locationFlags() []string {
 func (s *site) run(args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command(servertest.Binary(s.t), args...)
-	cmd.Env = append(os.Environ(), s.env...)
+	cmd.Env = append(servertest.Environment(), s.env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -16,8 +16,8 @@ import (
 const (
 	// activeAfter lies between the making of a data key and its first use: longer than Watch needs to find it.
 	activeAfter = time.Minute
-	// aliveTime is how long a process counts after it was last seen.
-	aliveTime = 3 * time.Minute
+	// AliveTime is how long a process counts after it was last seen.
+	AliveTime = 3 * time.Minute
 	// leaseTime bounds an exchange; another one waits for its end.
 	leaseTime = 20 * time.Second
 	leasePoll = 250 * time.Millisecond

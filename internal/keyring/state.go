@@ -66,7 +66,7 @@ func inspect(r *store.Reader, ring *secret.Keyring, file, folder string, now tim
 	}
 	for _, n := range nodes {
 		if slices.Contains(n.Masters, state.Current) || folder != "" && (n.File == file || n.Name != folderName(folder)) ||
-			folder == "" && n.SeenMs < now.Add(-aliveTime).UnixMilli() {
+			folder == "" && n.SeenMs < now.Add(-AliveTime).UnixMilli() {
 			continue
 		}
 		state.Needs = append(state.Needs, fmt.Sprintf("the server %s has not read %s from its file %s: copy this file there; within %s it says so", n.Name, state.Current, n.File, watchTime))

@@ -269,14 +269,22 @@ func (d *doctor) standbys(ctx context.Context, rows *store.Store) {
 		list, err = r.Standbys()
 		return err
 	})
-	var names []string
-	for _, one := range list {
-		names = append(names, fmt.Sprintf("%s, since %s", one.Name, time.UnixMilli(one.SinceMs).UTC().Format(time.RFC3339)))
+	d.add("standby", nameStandbys(list), err)
+}
+
+// nameStandbys names them all. Since when one waits is left out where the database does not tell it to its user.
+func nameStandbys(list []store.Standby) string {
+	if len(list) == 0 {
+		return "none waits to take over"
 	}
-	if len(names) == 0 {
-		names = []string{"none waits to take over"}
+	names := make([]string, len(list))
+	for i, one := range list {
+		names[i] = one.Name
+		if one.SinceMs != 0 {
+			names[i] += ", since " + time.UnixMilli(one.SinceMs).UTC().Format(time.RFC3339)
+		}
 	}
-	d.add("standby", strings.Join(names, "; "), err)
+	return strings.Join(names, "; ")
 }
 
 // memories tells what the installation remembers of its backups and of the clock.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,6 +66,12 @@ func Binary(t testing.TB) string {
 	return path
 }
 
+// Environment is the environment of this process without what the program reads: a shell may name an installation that
+// people work with (its database, its address and a key).
+func Environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CHARGEHAND_") })
+}
+
 // Options of a server.
 type Options struct {
 	DataDir string   // default: a new temporary one
@@ -110,7 +117,7 @@ func Launch(t testing.TB, o Options) *Server {
 	args := append([]string{"serve", "--data-dir", o.DataDir, "--listen", o.Listen}, Location(t, o.DataDir)...)
 	args = append(append(args, Engine(t, o.DataDir)...), o.Args...)
 	s.cmd = exec.Command(Binary(t), args...)
-	s.cmd.Env = append(os.Environ(), o.Env...)
+	s.cmd.Env = append(Environment(), o.Env...)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +216,9 @@ func (s *Server) Stop() int {
 func CreateKey(t testing.TB, dataDir string, args ...string) string {
 	t.Helper()
 	all := append([]string{"keys", "create", "--data-dir", dataDir}, Location(t, dataDir)...)
-	out, err := exec.Command(Binary(t), append(all, args...)...).Output()
+	cmd := exec.Command(Binary(t), append(all, args...)...)
+	cmd.Env = Environment()
+	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {

@@ -46,8 +46,22 @@ type Node struct {
 
 // Standby is a process that waits to work on the installation, when another one is gone.
 type Standby struct {
-	Name    string // for people: host and process
-	SinceMs int64  // when it began to wait
+	Name    string // for people: host and process, as StandbyName shortens them
+	SinceMs int64  // when it began to wait; 0: the database does not tell that to its user
+}
+
+// standbyBytes is how much of a name is kept: the name of a session of PostgreSQL has 63 bytes, of which 19 say what it
+// is.
+const standbyBytes = 44
+
+// StandbyName is the name by which a process is known while it waits. Of a long one the end is kept, in which processes
+// of one kind differ.
+func StandbyName(name string) string {
+	const left = "..."
+	if len(name) <= standbyBytes {
+		return name
+	}
+	return left + name[len(name)-standbyBytes+len(left):]
 }
 
 // Standbys reads all of them, the one that has waited longest first.

@@ -8,6 +8,10 @@ import { setTimeout as pause } from "node:timers/promises";
 
 export const binary = process.env["CHARGEHAND_TEST_BINARY"] ?? resolve(import.meta.dirname, "../../bin/chargehand");
 
+/** The environment of this process without what the program reads: a shell may name an installation of people. */
+const environment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CHARGEHAND_")));
+
 /** How long a server takes at most to start or to end, on a machine that is busy with other tests. */
 const limit = 120_000;
 
@@ -47,7 +51,7 @@ export class Server {
   }
 
   #spawn(): ChildProcess {
-    return spawn(binary, this.#args, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...this.#env } });
+    return spawn(binary, this.#args, { stdio: ["ignore", "ignore", "pipe"], env: { ...environment(), ...this.#env } });
   }
 
   async #ready(): Promise<void> {

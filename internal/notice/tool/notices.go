@@ -25,6 +25,13 @@ var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|no
 // source are endings of files that only look like licences.
 var source = regexp.MustCompile(`(?i)\.(go|s|py|sh|js|tmpl|json)$`)
 
+// bare are the modules without a text of their licence that are contained all the same, each for its reason.
+var bare = map[string]bool{
+	// Options of messages, generated code alone. Its repository has no licence either; its authors link it into
+	// go.temporal.io/api, which is under the MIT licence.
+	"github.com/nexus-rpc/nexus-proto-annotations": true,
+}
+
 // module is a module that is linked in.
 type module struct {
 	path, version, dir string
@@ -158,6 +165,8 @@ func (m *module) read() error {
 	}
 	slices.Sort(names)
 	switch {
+	case len(m.texts) == 0 && !bare[m.path]:
+		return fmt.Errorf("%s %s holds no text of its licence: the program may not contain it, unless its authors say elsewhere that it may (bare)", m.path, version(m))
 	case len(m.texts) == 0:
 		m.licence = "NOASSERTION"
 	case len(names) == 0:
@@ -211,11 +220,11 @@ func render(all []*module) []byte {
 	}
 	var groups []*group
 	byText := map[string]*group{}
-	var bare []string
+	var without []string
 	for _, m := range all {
 		fmt.Fprintf(&out, "%s %s: %s\n", m.path, version(m), m.licence)
 		if len(m.texts) == 0 {
-			bare = append(bare, m.path+" "+version(m))
+			without = append(without, m.path+" "+version(m))
 		}
 		for _, t := range m.texts {
 			g := byText[t.text]
@@ -227,8 +236,8 @@ func render(all []*module) []byte {
 			g.of = append(g.of, m.path+" ("+t.name+")")
 		}
 	}
-	if len(bare) > 0 {
-		fmt.Fprintf(&out, "\n\n----\nModules that hold no file with a licence:\n\n%s\n", strings.Join(bare, "\n"))
+	if len(without) > 0 {
+		fmt.Fprintf(&out, "\n\n----\nModules that hold no file with a licence:\n\n%s\n", strings.Join(without, "\n"))
 	}
 	for _, g := range groups {
 		fmt.Fprintf(&out, "\n\n----\n%s\n\n%s\n", strings.Join(g.of, "\n"), g.text)

@@ -44,8 +44,8 @@ type Options struct {
 	Lease time.Duration
 	// Statement bounds one statement of an Update or View; default 10 s.
 	Statement time.Duration
-	// Name is that of this process for people, which Standbys tells while it waits (AwaitOwner): at most 40 bytes of
-	// ASCII, of which PostgreSQL keeps the beginning.
+	// Name is that of this process for people, which Standbys tells while it waits (AwaitOwner), as store.StandbyName
+	// shortens it.
 	Name string
 	// Logger; default: discard.
 	Logger *slog.Logger

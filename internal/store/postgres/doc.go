@@ -26,5 +26,5 @@
 //     store.ErrInDoubt, because the transaction may have been written; an owner that
 //     learns later that it was written gives the database up.
 //
-// An owner must be connected to PostgreSQL directly, not through a pooler.
+// A server must be connected to PostgreSQL directly: Open refuses a pooler.
 package postgres

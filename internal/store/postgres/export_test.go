@@ -14,6 +14,9 @@ func Trips(db *DB) int64 { return db.trips.Load() }
 // SetResolveTime changes how long an Update whose COMMIT was not answered waits to know.
 func SetResolveTime(db *DB, d time.Duration) { db.resolveTime = d }
 
+// SetStandbyBeat changes the pause between two signs of life of a process that waits.
+func SetStandbyBeat(db *DB, d time.Duration) { db.standbyBeat = d }
+
 // Epoch counts the processes that have owned the database, up to this one; 0 before
 // TryOwn has succeeded.
 func (db *DB) Epoch() int64 {

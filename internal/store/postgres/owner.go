@@ -131,7 +131,7 @@ func (db *DB) AwaitOwner(ctx context.Context) error {
 
 // take locks with a new session, migrates and raises the epoch.
 func (o *ownership) take(ctx context.Context, s *session) (bool, error) {
-	if ok, err := o.lock(s); err != nil || !ok {
+	if ok, err := s.lock("pg_try_advisory_lock"); err != nil || !ok {
 		return false, err
 	}
 	if err := o.db.schema.migrate(ctx, o.db, s); err != nil {
@@ -158,15 +158,23 @@ func raiseEpoch(s *session) (int64, error) {
 	return r.Int(0), nil
 }
 
-// lock tries to get the advisory lock. A pooler between us and the server would move our
-// statements between sessions, and the lock would mean nothing.
-func (o *ownership) lock(s *session) (bool, error) {
-	r, err := s.ask(fmt.Sprintf("SELECT pg_try_advisory_lock(%d, %s), pg_backend_pid()", ownerLock, lockSchema))
+// errPooler refuses a pooler between us and the server, which would move our statements between sessions, so that a
+// lock of a session would mean nothing.
+var errPooler = errors.New("--database-url leads to a connection pooler: a server needs connections of its own to PostgreSQL")
+
+// isDirect reports whether the process of the server that answers is the one that the connection began with: a pooler
+// tells a number of its own.
+func (s *session) isDirect(pid int64) bool { return pid == int64(s.pid) }
+
+// lock tries to get the owner's lock with a function of PostgreSQL. A session of a pooler must not get it even for a
+// moment: the pooler keeps that session, with its locks, when our connection ends, and no other process could get it.
+func (s *session) lock(function string) (bool, error) {
+	r, err := s.ask(fmt.Sprintf("SELECT CASE WHEN pg_backend_pid() = %d THEN %s(%d, %s) END, pg_backend_pid()", s.pid, function, ownerLock, lockSchema))
 	if err != nil {
 		return false, mapError(err)
 	}
-	if uint32(r.Int(1)) != s.pid {
-		return false, errors.New("--database-url leads to a connection pooler: an owner needs a connection of its own to PostgreSQL")
+	if !s.isDirect(r.Int(1)) {
+		return false, errPooler
 	}
 	return r.Int(0) == 1, nil
 }
@@ -212,7 +220,7 @@ func (o *ownership) regainWith(s *session) error {
 	if _, err := s.ask("SELECT count(pg_terminate_backend(pid, 1000)) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2", int64(o.pid), o.born); err != nil {
 		return mapError(err)
 	}
-	locked, err := o.lock(s)
+	locked, err := s.lock("pg_try_advisory_lock")
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type DB struct {
 	once    sync.Once
 
 	resolveTime time.Duration
+	standbyBeat time.Duration
 }
 
 var _ store.DB = (*DB)(nil)
@@ -38,7 +39,7 @@ const oldest = 14
 // Open connects to a database. In Shared mode it brings the schema up to date; in Owner
 // mode TryOwn or AwaitOwner does, and until then Update returns store.ErrUnavailable.
 // Errors: dialect.ErrNewer; in Shared mode also dialect.ErrOlder and ErrOwned; store.ErrUnavailable, also for a
-// server that does not let us in; a URL that is not understood.
+// server that does not let us in; a URL that is not understood, or that leads to a connection pooler.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	o.fill()
 	config, err := parseURL(o.URL)
@@ -50,7 +51,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{options: o, config: config, reading: reading(config), schema: known, resolveTime: resolveTime}
+	db := &DB{options: o, config: config, reading: reading(config), schema: known, resolveTime: resolveTime, standbyBeat: standbyBeat}
 	db.owner = &ownership{db: db, lost: make(chan struct{})}
 	if err := db.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -71,9 +72,12 @@ func (db *DB) prepare(ctx context.Context) error {
 	}
 	defer s.close()
 	r, err := s.ask(`SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
- current_setting('server_encoding'), current_schema() IS NULL`)
+ current_setting('server_encoding'), current_schema() IS NULL, pg_backend_pid()`)
 	if err != nil {
 		return mapError(err)
+	}
+	if !s.isDirect(r.Int(5)) {
+		return errPooler
 	}
 	if version := r.Int(0) / 10000; version < oldest {
 		return fmt.Errorf("PostgreSQL %d is too old: version %d or newer is needed", version, oldest)

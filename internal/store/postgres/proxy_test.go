@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/url"
@@ -11,7 +12,7 @@ import (
 )
 
 // proxy stands between a client and the server. It can stop passing anything on, as a
-// network does that has fallen apart, and cut connections.
+// network does that has fallen apart, cut connections, and be a pooler.
 type proxy struct {
 	listener net.Listener
 	server   string
@@ -21,6 +22,7 @@ type proxy struct {
 	frozen bool
 	onSent func(data []byte) (drop bool) // sees what the client sends
 	noWord func() bool                   // whether answers are lost, with their connection
+	pools  bool
 	conns  map[net.Conn]bool
 }
 
@@ -70,7 +72,12 @@ func (p *proxy) at(tb testing.TB, address string) string {
 }
 
 func (p *proxy) pass(to, from net.Conn, sending bool) {
-	defer to.Close()
+	p.mu.Lock()
+	pools := p.pools
+	p.mu.Unlock()
+	if !pools || !sending { // a pooler keeps its sessions of the server
+		defer to.Close()
+	}
 	defer from.Close()
 	buf := make([]byte, 64<<10)
 	for {
@@ -88,6 +95,9 @@ func (p *proxy) pass(to, from net.Conn, sending bool) {
 			if !sending && noWord != nil && noWord() {
 				return
 			}
+			if pools && pooled(buf[:n], sending) {
+				return
+			}
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}
@@ -96,6 +106,24 @@ func (p *proxy) pass(to, from net.Conn, sending bool) {
 			return
 		}
 	}
+}
+
+// pooled makes of a message what a pooler makes of it, and reports whether it is the end of the client.
+func pooled(message []byte, sending bool) (end bool) {
+	if sending {
+		return bytes.Equal(message, []byte{'X', 0, 0, 0, 4})
+	}
+	if i := bytes.Index(message, []byte{'K', 0, 0, 0, 12}); i >= 0 { // the number of the server's process, and a key
+		message[i+8] ^= 1
+	}
+	return false
+}
+
+// pool makes the proxy one that keeps the sessions of clients that have gone, and numbers them by itself.
+func (p *proxy) pool() {
+	p.mu.Lock()
+	p.pools = true
+	p.mu.Unlock()
 }
 
 func (p *proxy) freeze(frozen bool) {

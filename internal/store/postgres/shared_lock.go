@@ -18,13 +18,7 @@ import (
 const bringUpTime = 3 * time.Second
 
 // join takes the lock for a session, unless there is an owner.
-func join(s *session) (bool, error) {
-	r, err := s.ask(fmt.Sprintf("SELECT pg_try_advisory_lock_shared(%d, %s)", ownerLock, lockSchema))
-	if err != nil {
-		return false, mapError(err)
-	}
-	return r.Int(0) == 1, nil
-}
+func join(s *session) (bool, error) { return s.lock("pg_try_advisory_lock_shared") }
 
 func leave(s *session) error {
 	_, err := s.ask(fmt.Sprintf("SELECT pg_advisory_unlock_shared(%d, %s)", ownerLock, lockSchema))

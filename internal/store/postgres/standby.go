@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/chargehand/chargehand/internal/pause"
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -15,28 +17,48 @@ const (
 	standbyLock = 0x77616974 // "wait": the first half of an advisory lock, as ownerLock
 	// standbyName begins the application name of that session.
 	standbyName = "chargehand standby "
-	// standbyBeat is the pause between two signs of life, and between two attempts to get the session back.
+	// standbyBeat is the pause between two signs of life, and between two attempts to get the session back. The server
+	// ends the session after three times as long without one.
 	standbyBeat = 5 * time.Second
 	// standbyWait is the time that an answer takes there at most. A process that takes over waits for the session to end.
 	standbyWait = time.Second
 )
 
 // announce holds the session of a process that waits, until ctx is done. It is for people: a failure of it does not
-// keep the process from waiting.
+// keep the process from waiting, and is logged once, until the session is there again.
 func (db *DB) announce(ctx context.Context) {
 	config := db.config.Copy()
-	config.RuntimeParams["application_name"] = standbyName + db.options.Name
+	config.RuntimeParams["application_name"] = standbyName + store.StandbyName(db.options.Name)
+	config.RuntimeParams["idle_session_timeout"] = ms(3 * db.standbyBeat)
+	warned := false
 	for ctx.Err() == nil {
-		if s, err := db.connectAs(ctx, config); err == nil {
-			s.wait = standbyWait
-			_, err = s.ask(fmt.Sprintf("SELECT pg_try_advisory_lock_shared(%d, %s)", standbyLock, lockSchema))
-			for err == nil && pause.For(ctx, standbyBeat) == nil {
-				_, err = s.ask("SELECT 1")
-			}
-			s.close()
+		err := db.beStandby(ctx, config, func() { warned = false })
+		if err != nil && ctx.Err() == nil && !warned {
+			warned = true
+			db.options.Logger.Warn("this standby is not listed: it has no session for that; it takes over all the same", "error", err)
 		}
-		_ = pause.For(ctx, standbyBeat) // the condition of the loop says that ctx is done
+		_ = pause.For(ctx, db.standbyBeat) // the condition of the loop says that ctx is done
 	}
+}
+
+// beStandby holds one session, and returns why it was lost; nil when ctx is done.
+func (db *DB) beStandby(ctx context.Context, config *pgconn.Config, listed func()) error {
+	s, err := db.connectAs(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	s.wait = standbyWait
+	if _, err := s.ask(fmt.Sprintf("SELECT pg_try_advisory_lock_shared(%d, %s)", standbyLock, lockSchema)); err != nil {
+		return err
+	}
+	listed()
+	for pause.For(ctx, db.standbyBeat) == nil {
+		if _, err := s.ask("SELECT 1"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Standbys implements store.Conn.

@@ -271,8 +271,8 @@ function Processes({ processes }: { processes: System["processes"] }) {
           </tr>
         </thead>
         <tbody>
-          {processes.map(({ name, seen_at: seen, standby }) => (
-            <tr key={name}>
+          {processes.map(({ name, seen_at: seen, standby }, index) => (
+            <tr key={`${index} ${name}`}>
               <td className="main">{name}</td>
               <td>{standby === true ? texts.standby : <When at={seen} />}</td>
             </tr>
