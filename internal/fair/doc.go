@@ -10,6 +10,6 @@
 //
 // Keys (who has started the executions) may be bounded, too: each to so many permits in an environment, over all its
 // workflows. Then the keys of a workflow take turns, so that none waits behind one that holds all it may, and within a
-// key the longest wait is served first. The permit that brings a key to its bound goes to the workflow that has waited for
-// one of the key longest.
+// key the longest wait is served first. The permit that brings a key to its bound goes to the workflow that has waited
+// for one of the key longest.
 package fair

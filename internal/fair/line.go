@@ -216,9 +216,9 @@ func (l *Line[T]) Next() (value T, o Owner, ok bool) {
 	return t.value, t.owner, true
 }
 
-// first returns the lane of a key that has waited longest, among those that may have a permit; there is one. It gets the
-// permit that brings the key to its bound, whichever lane of the key has its turn: at the bound all of them leave their
-// turns, and one among many other keys of its workflow would never have it.
+// first returns the lane of a key that has waited longest, among those that may have a permit; there is one. It gets
+// the permit that brings the key to its bound, whichever lane of the key has its turn: at the bound all of them leave
+// their turns, and one among many other keys of its workflow would never have it.
 func (k *key[T]) first(s *share[T]) *lane[T] {
 	n := k.lanes.First()
 	for n.Value.position.List() == nil || n.Value.workflow.position.List() != &s.eligible {

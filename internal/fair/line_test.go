@@ -204,7 +204,8 @@ func TestWorkflowsOfAKeyAlternate(t *testing.T) {
 	}
 }
 
-// TestKeyWaitsInABusyWorkflow: a key waits for its only permit in two workflows. In one of them many other keys wait, too.
+// TestKeyWaitsInABusyWorkflow: a key waits for its only permit in two workflows. In one of them many other keys wait,
+// too.
 func TestKeyWaitsInABusyWorkflow(t *testing.T) {
 	for _, oldest := range []bool{true, false} { // the permit that comes back each time: the older one, or the newer one
 		l := NewLine[string](Limits{Permits: 2, PerKey: 1})
@@ -219,16 +220,16 @@ func TestKeyWaitsInABusyWorkflow(t *testing.T) {
 			}
 		}
 		l.Push(started(1, 7), "busy")
-		for turns := 1; ; turns++ {
+		for round := 1; ; round++ {
 			at := 0
 			if !oldest {
-				at = (turns - 1) % 2
+				at = (round - 1) % 2
 			}
 			l.Release(held[at])
 			held = slices.Delete(held, at, at+1)
 			v, o, ok := l.Next()
-			if !ok || turns > 6 {
-				t.Errorf("oldest %v: it has no permit after %d turns", oldest, turns)
+			if !ok || round > 6 {
+				t.Errorf("oldest %v: it has no permit after %d rounds", oldest, round)
 				break
 			}
 			held = append(held, o)

@@ -191,7 +191,8 @@ func BenchmarkBatch(b *testing.B) {
 	b.ReportMetric(total.Seconds()/float64(b.N), "s/batch")
 }
 
-// BenchmarkSlots takes and gives back slots of a key in a workflow, beside 10,000 open batches of both that do not wait.
+// BenchmarkSlots takes and gives back slots of a key in a workflow, beside 10,000 open batches of both that do not
+// wait.
 func BenchmarkSlots(b *testing.B) {
 	for name, limits := range map[string]fair.Limits{
 		"unbounded": {Permits: 1000}, "per workflow": {Permits: 1000, PerWorkflow: 100}, "per key": {Permits: 1000, PerKey: 100},

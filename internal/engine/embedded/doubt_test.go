@@ -171,8 +171,8 @@ func TestTooManyInDoubt(t *testing.T) {
 	})
 }
 
-// TestChildOfACommitInDoubt: whichever commit is made and seems to have failed, the child that it starts runs, and so do
-// executions that it queues.
+// TestChildOfACommitInDoubt: whichever commit is made and seems to have failed, the child that it starts runs, and so
+// do executions that it queues.
 func TestChildOfACommitInDoubt(t *testing.T) {
 	for _, keys := range []int{0, 2} {
 		for at := range 8 {

@@ -328,8 +328,8 @@ func TestActivitiesPerKey(t *testing.T) {
 	}
 }
 
-// TestRefusedCancellationWakesNoOthers: the execution whose cancellation is undone is loaded again, as after a commit in
-// doubt. No queue is searched that it has nothing in.
+// TestRefusedCancellationWakesNoOthers: the execution whose cancellation is undone is loaded again, as after a commit
+// in doubt. No queue is searched that it has nothing in.
 func TestRefusedCancellationWakesNoOthers(t *testing.T) {
 	fx, _ := newKeyFixture(t, 2)
 	fx.start()

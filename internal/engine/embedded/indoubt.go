@@ -62,8 +62,8 @@ func (e *Engine) undoInsert(s *writeSet, inDoubt bool, queued []queuedRow) {
 	}
 }
 
-// notifyQueueOf lets the queued execution start that has a number now. A scheduler has passed over it, because another one
-// had the number, whose insertion was undone.
+// notifyQueueOf lets the queued execution start that has a number now. A scheduler has passed over it, because another
+// one had the number, whose insertion was undone.
 func (e *Engine) notifyQueueOf(no int64) {
 	e.goWork(func() {
 		e.retry(func() bool {

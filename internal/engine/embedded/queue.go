@@ -195,8 +195,8 @@ type wokenLease struct {
 	lease     *lease
 }
 
-// next returns what was granted to q since the last call, whose leases the caller has used or given back. If nothing was
-// granted, the caller is no longer the scheduler of q.
+// next returns what was granted to q since the last call, whose leases the caller has used or given back. If nothing
+// was granted, the caller is no longer the scheduler of q.
 func (s *slots) next(q *queue) (grantedLeases, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,9 +294,9 @@ func (s *slots) listGroups(q *queue) {
 	s.listGroup(&q.groups.queued, q.workflow)
 }
 
-// listGroup puts a group of w into the turns of its environment, or takes it out. The caller holds s.mu.
+// listGroup puts a group of w into the round robin of its environment, or takes it out. The caller holds s.mu.
 func (s *slots) listGroup(g *group, w *workflowLeases) {
-	to := g.turns
+	to := g.roundRobin
 	if g.queues.First() == nil || !s.limits.Allows(w.held) {
 		to = nil
 	}

@@ -59,13 +59,14 @@ type workflowLeases struct {
 	groups  groups           // of singles and lanes
 	none    keyLeases        // of what no key has started
 	batches map[int64]*queue
-	waiting fair.List[*group] // those in which queues want a lease, in the order in which they began to, or got their latest
+	// waiting are the groups in which queues want a lease, in the order in which they began to, or got the latest one.
+	waiting fair.List[*group]
 }
 
 // keyLeases are the leases of what one key has started in one environment, over all workflows.
 type keyLeases struct {
 	held    int
-	waiting fair.List[*queue] // where keys have a bound: those that want a lease, in the same order
+	waiting fair.List[*queue] // where keys have a bound: those that want a lease, in the order of groups that wait
 }
 
 // group is what takes turns in an environment: a batch, or the singles of a workflow. Those of its
@@ -73,8 +74,8 @@ type keyLeases struct {
 type group struct {
 	queues     fair.List[*queue]  // whose keys may hold one more lease
 	waiting    int                // queues that want a lease, whatever their keys hold
-	turns      *fair.List[*group] // of the environment
-	position   fair.Node[*group]  // in turns
+	roundRobin *fair.List[*group] // of the environment
+	position   fair.Node[*group]  // in roundRobin
 	ofWorkflow fair.Node[*group]  // in those of its workflow that wait
 }
 
@@ -87,8 +88,8 @@ func (g *groups) init(sh *share) *groups {
 	return g
 }
 
-func (g *group) init(turns *fair.List[*group]) {
-	g.turns, g.position.Value, g.ofWorkflow.Value = turns, g, g
+func (g *group) init(roundRobin *fair.List[*group]) {
+	g.roundRobin, g.position.Value, g.ofWorkflow.Value = roundRobin, g, g
 }
 
 // lease is one slot. It has one holder: an execution in memory, a message to one, or the record of
@@ -265,8 +266,8 @@ func (a *account) next(limits fair.Limits) (q *queue, woken bool) {
 }
 
 // first returns the queue of a key that has waited longest, among those whose groups are in list; there is one. It gets
-// the lease that brings the key to its bound, whichever queue of the key has its turn: at the bound all of them leave their
-// turns, and one among many other keys of its workflow would never have it.
+// the lease that brings the key to its bound, whichever queue of the key has its turn: at the bound all of them leave
+// their turns, and one among many other keys of its workflow would never have it.
 func (k *keyLeases) first(list *fair.List[*group]) *queue {
 	n := k.waiting.First()
 	for n.Value.wants.position.List() != list {

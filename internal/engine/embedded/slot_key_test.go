@@ -128,7 +128,8 @@ func TestQueuesOfAWorkflowAlternate(t *testing.T) {
 	}
 }
 
-// TestKeyWaitsInABusyWorkflow: a key waits for its only slot in two workflows. In one of them many other keys wait, too.
+// TestKeyWaitsInABusyWorkflow: a key waits for its only slot in two workflows. In one of them many other keys wait,
+// too.
 func TestKeyWaitsInABusyWorkflow(t *testing.T) {
 	for _, oldest := range []bool{true, false} { // the slot that comes back each time: the older one, or the newer one
 		s := newKeySlots(2, 1)
@@ -143,21 +144,21 @@ func TestKeyWaitsInABusyWorkflow(t *testing.T) {
 		for _, q := range queues {
 			s.notifyQueued(q)
 		}
-		held, turns := []*lease{first, second}, 0
-		for busy.held == 0 && turns < 12 {
+		held, round := []*lease{first, second}, 0
+		for busy.held == 0 && round < 12 {
 			at := 0
 			if !oldest {
-				at = turns % 2
+				at = round % 2
 			}
 			s.release(held[at])
 			held = slices.Delete(held, at, at+1)
 			for _, q := range queues {
 				held = append(held, granted(s, q)...)
 			}
-			turns++
+			round++
 		}
-		if busy.held != 1 || turns > 6 {
-			t.Errorf("oldest %v: it holds %d slots after %d turns", oldest, busy.held, turns)
+		if busy.held != 1 || round > 6 {
+			t.Errorf("oldest %v: it holds %d slots after %d rounds", oldest, busy.held, round)
 		}
 	}
 }
@@ -181,8 +182,8 @@ func TestAdoptedLeasesCount(t *testing.T) {
 	}
 }
 
-// TestForgottenBatchGetsNoSlot: a batch ends, whose rows were not found to be exhausted, while its key waits for the only
-// slot that it may hold.
+// TestForgottenBatchGetsNoSlot: a batch ends, whose rows were not found to be exhausted, while its key waits for the
+// only slot that it may hold.
 func TestForgottenBatchGetsNoSlot(t *testing.T) {
 	s := newKeySlots(2, 1)
 	_, first := s.acquireNew(1, ownLive)
