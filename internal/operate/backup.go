@@ -24,8 +24,9 @@ type BackupReport struct {
 
 // Backup copies the database, the master key and all files to a new folder, beside a running
 // server. The database comes first: content that its copy refers to stays for at least an
-// hour after its last reference, longer than it takes to copy. It fails if a content that the
-// copy refers to was not there to be copied: what is without its files must not pass for a backup.
+// hour after its last reference, longer than it takes to copy. If a content that the copy refers
+// to was not there to be copied, what there is stays, for one lost file must not keep the rest
+// from being saved; but Backup fails, and the installation knows of no new backup.
 func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupReport, error) {
 	var report BackupReport
 	cfg, err := cfg.WithDefaults()
@@ -66,11 +67,12 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 	if err != nil {
 		return report, err
 	}
-	if err := checkCopied(ctx, cfg, unfinished, to); err != nil {
+	// Only now is it a backup: one that was cut off must not be restored without its files.
+	copied := filepath.Join(to, installation.DatabaseName)
+	if err := os.Rename(unfinished, copied); err != nil {
 		return report, err
 	}
-	// Only now is it a backup: one that was cut off must not be restored without its files.
-	if err := os.Rename(unfinished, filepath.Join(to, installation.DatabaseName)); err != nil {
+	if err := checkCopied(ctx, cfg, copied, to); err != nil {
 		return report, err
 	}
 	at := []byte(time.Now().UTC().Format(time.RFC3339))
@@ -108,7 +110,7 @@ func checkCopied(ctx context.Context, cfg installation.Settings, database, to st
 	if cfg.FilesURL == "" {
 		advice += ". If the server keeps its files elsewhere, give --files-url as it has it, or its --config"
 	}
-	return fmt.Errorf("this is no backup, because %s does not have all contents that the database refers to: %s. %s", location, missing, advice)
+	return fmt.Errorf("the backup lacks what %s does not have, although the database refers to it: %s. %s", location, missing, advice)
 }
 
 // Restore makes a data directory from a backup. The directory must be new or empty.
