@@ -297,7 +297,7 @@ func TestSettingsOfPages(t *testing.T) {
 			all[flag] = true
 		}
 	}
-	variables := map[string]bool{"CHARGEHAND_URL": true, "CHARGEHAND_API_KEY": true, "CHARGEHAND_UI": true} // of make build
+	variables := map[string]bool{"CHARGEHAND_URL": true, "CHARGEHAND_API_KEY": true, "CHARGEHAND_UI": true} // of make
 	for flag := range maps.Keys(all) {
 		variables["CHARGEHAND_"+strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(flag, "--"), "-", "_"))] = true
 	}
