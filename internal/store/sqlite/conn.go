@@ -68,6 +68,28 @@ func openConn(path string, pragmas ...string) (*conn, error) {
 	return db, nil
 }
 
+// openWriter opens a connection that writes. A backup has no write-ahead log: the first one that opens what was restored
+// from it gives it one again.
+func openWriter(path string) (*conn, error) {
+	c, err := openConn(path, "cache_size = -16000")
+	if err != nil {
+		return nil, err
+	}
+	var mode string
+	err = c.Query("PRAGMA journal_mode = WAL", func(r store.Row) error {
+		mode = r.Text(0)
+		return nil
+	})
+	if err == nil && mode != "wal" {
+		err = fmt.Errorf("%w: the database has the journal mode %q, and cannot have a write-ahead log", store.ErrUnavailable, mode)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
 func (c *conn) close() error {
 	c.statements = nil
 	return c.c.Close() // finalizes the cached statements

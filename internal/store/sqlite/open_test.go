@@ -235,10 +235,27 @@ func TestBackup(t *testing.T) {
 		if err := setMeta(restored, "alive"); err != nil {
 			t.Errorf("write to a restored database: %v", err)
 		}
+		checkJournalMode(t, restored)
 		restored.Close()
 	}
 	close(stop)
 	busy.Wait()
+}
+
+// checkJournalMode: without a write-ahead log, readers would hold up the writer, and it them.
+func checkJournalMode(t *testing.T, db store.DB) {
+	t.Helper()
+	err := db.View(t.Context(), func(c store.Conn) error {
+		return c.Query("PRAGMA journal_mode", func(r store.Row) error {
+			if got := r.Text(0); got != "wal" {
+				t.Errorf("the journal mode is %s", got)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestBackupFails(t *testing.T) {
