@@ -68,8 +68,8 @@ func openConn(path string, pragmas ...string) (*conn, error) {
 	return db, nil
 }
 
-// openWriter opens a connection that writes. A backup has no write-ahead log: the first one that opens what was restored
-// from it gives it one again.
+// openWriter opens a connection that writes. A backup has no write-ahead log: the first one that opens what was
+// restored from it gives it one again.
 func openWriter(path string) (*conn, error) {
 	c, err := openConn(path, "cache_size = -16000")
 	if err != nil {
