@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chargehand/chargehand/internal/activity"
@@ -220,7 +221,9 @@ func TestFirstConnectionIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestReconnectGivesUp(t *testing.T) {
+func TestReconnectGivesUp(t *testing.T) { synctest.Test(t, reconnectGivesUp) }
+
+func reconnectGivesUp(t *testing.T) {
 	r := Reconnect{First: time.Millisecond, Most: time.Millisecond, MaxDown: 20 * time.Millisecond, Steady: time.Hour}.WithDefaults()
 	calls := 0
 	fault := r.Follow(t.Context(), func(up func()) *machine.Fault {

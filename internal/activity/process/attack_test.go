@@ -246,10 +246,11 @@ func TestAttackCapabilities(t *testing.T) {
 	}
 }
 
-// A process that loses its parent is waited for, or the step would run out of processes.
+// A process that loses its parent is waited for, or the step would run out of processes. Each of them keeps a pipe open
+// until it ends, so that they are not many at one time on a slow machine.
 func TestOrphansAreReaped(t *testing.T) {
 	c := newConfiner(t, process.Limits{Processes: 64})
-	out := mustRun(t, c, shell(t, c, `i=0; while [ $i -lt 200 ]; do (sleep 0 &); i=$((i+1)); done
+	out := mustRun(t, c, shell(t, c, `i=0; while [ $i -lt 200 ]; do (sleep 0 &) | cat; i=$((i+1)); done
 n=1; while [ $n -gt 0 ]; do n=$(cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z 1 '); done; echo none`))
 	if string(out.Stdout) != "none\n" {
 		t.Errorf("stdout %q", out.Stdout)

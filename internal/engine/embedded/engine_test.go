@@ -164,6 +164,7 @@ func TestAlsoBelongsToTheAcceptance(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			fx.idle(0) // for the next case
 		})
 	}
 }
