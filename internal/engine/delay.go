@@ -96,8 +96,9 @@ func (d *Delays) step(ctx context.Context) (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// resolve finds out what a commit in doubt has queued: no later step would. It looks in an Update, which waits for a
-// commit that the database has not finished.
+// resolve finds out what a commit in doubt has queued: no later step would. Where one process writes, it looks in an
+// Update, which waits for a commit that the database has not finished; where several do, they look for queued rows again
+// and again.
 func (d *Delays) resolve(ctx context.Context) error {
 	if len(d.inDoubt) == 0 {
 		return nil
@@ -111,7 +112,7 @@ func (d *Delays) resolve(ctx context.Context) error {
 			case errors.Is(err, store.ErrNotFound): // it was cancelled and deleted
 			case err != nil:
 				return err
-			case row.State != store.StateDelayed:
+			case row.State != store.StateDelayed && row.State != store.StateEnded:
 				queued = append(queued, r)
 			}
 		}

@@ -325,8 +325,14 @@ func (s *slots) listTaken(q *queue) {
 }
 
 // listAll lists q, which holds one lease more or less, and those that wait and share with it a bound of their key or
-// workflow, to which it has come, or which it has left. The caller holds s.mu.
+// workflow, to which it has come, or which it has left. What has waited comes before what waits again by this. The
+// caller holds s.mu.
 func (s *slots) listAll(q *queue, key, workflow bool) {
+	if workflow {
+		for n := q.workflow.waiting.First(); n != nil; n = n.Next() {
+			s.listGroup(n.Value, q.workflow)
+		}
+	}
 	if key {
 		for n := q.key.waiting.First(); n != nil; {
 			other := n.Value
@@ -335,9 +341,4 @@ func (s *slots) listAll(q *queue, key, workflow bool) {
 		}
 	}
 	s.list(q)
-	if workflow {
-		for n := q.workflow.waiting.First(); n != nil; n = n.Next() {
-			s.listGroup(n.Value, q.workflow)
-		}
-	}
 }

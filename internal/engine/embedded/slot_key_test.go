@@ -111,20 +111,42 @@ func TestWorkflowsOfAKeyAlternate(t *testing.T) {
 	}
 }
 
-// TestQueuesOfAWorkflowAlternate: where singles and a batch wait for the only slot of their workflow, both run.
+// TestQueuesOfAWorkflowAlternate: where singles and a batch wait for the only slot of their workflow, both run, also
+// where the batch may have no second slot.
 func TestQueuesOfAWorkflowAlternate(t *testing.T) {
-	s := newSlots(fair.Limits{Permits: 5, PerWorkflow: 1}, func(*queue) {})
-	singles, held := s.acquireNew(1, ownLive)
-	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 5})
-	s.notifyQueued(singles)
-	s.notifyQueued(batch)
-	for round := range 6 {
-		s.release(held)
-		l := granted(s, []*queue{singles, batch}[round%2])
-		if len(l) != 1 {
-			t.Fatalf("round %d: the same queue got the slot again", round)
+	for _, concurrency := range []int{1, 5} {
+		s := newSlots(fair.Limits{Permits: 5, PerWorkflow: 1}, func(*queue) {})
+		singles, held := s.acquireNew(1, ownLive)
+		batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: concurrency})
+		s.notifyQueued(singles)
+		s.notifyQueued(batch)
+		for round := range 6 {
+			s.release(held)
+			l := granted(s, []*queue{singles, batch}[round%2])
+			if len(l) != 1 {
+				t.Fatalf("concurrency %d, round %d: the same queue got the slot again", concurrency, round)
+			}
+			held = l[0]
 		}
-		held = l[0]
+	}
+}
+
+// TestBatchOfAKeyLeavesSlots: a batch holds all slots of its key, which are all of its workflow. Singles of another key
+// get the next ones that come back.
+func TestBatchOfAKeyLeavesSlots(t *testing.T) {
+	s := newSlots(fair.Limits{Permits: 10, PerWorkflow: 2, PerKey: 2}, func(*queue) {})
+	batch := s.addBatch(&store.Batch{Account: 1, Workflow: 1, No: 7, Environment: chargehand.Live, Concurrency: 5, StartedBy: 7})
+	s.notifyQueued(batch)
+	held := granted(s, batch)
+	singles := s.singles(1, fair.Owner{Environment: chargehand.Live, Workflow: 1, Key: 8})
+	s.notifyQueued(singles)
+	for range 2 {
+		s.release(held[0])
+		held = append(held[1:], granted(s, batch)...)
+		held = append(held, granted(s, singles)...)
+	}
+	if len(held) != 2 || singles.held == 0 {
+		t.Errorf("%d slots are held, %d of them by the singles", len(held), singles.held)
 	}
 }
 
