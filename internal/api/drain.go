@@ -46,8 +46,22 @@ func (c *call) drains() bool {
 func (c *call) hurry() {
 	if c.principal == nil && !c.linked && c.announced() {
 		// A writer that knows no deadlines has none to move.
-		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(lingerTime))
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(c.server.linger))
 	}
+}
+
+// limitRest bounds the time that net/http waits, before it sends the answer, for a body that nothing reads. What has
+// arrived by then is read: a limit from before the handler ran may have passed.
+func (c *call) limitRest() {
+	if !c.announced() || c.route == nil || c.route.body != nil {
+		return
+	}
+	wait := drainTime
+	if c.principal == nil && !c.linked {
+		wait = c.server.linger
+	}
+	// A writer that knows no deadlines has none to move.
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(wait))
 }
 
 // drain reads what the client is still sending, after the answer has been sent.
@@ -67,11 +81,13 @@ func (c *call) readRest() {
 	if c.principal != nil || c.linked || !c.announced() || c.unread() || strings.EqualFold(c.r.Header.Get("Expect"), "100-continue") {
 		return
 	}
+	began := time.Now()
 	_, err := io.CopyN(io.Discard, c.arriving, unreadBytes+1)
+	c.began = c.began.Add(time.Since(began)) // the client's time is not the server's
 	if c.whole = errors.Is(err, io.EOF); c.whole {
 		return
 	}
 	c.w.Header()["Connection"] = closeValue
 	// A writer that knows no deadlines has none to move.
-	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(lingerTime))
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(c.server.linger))
 }

@@ -59,7 +59,10 @@ func TestRefusalsReachClientsThatSendFirst(t *testing.T) {
 // sends no more, or waits for leave to send, is not waited for.
 func TestRefusalsDoNotWait(t *testing.T) {
 	addr := start(t, newServer(t, &fake{}))
-	for name, header := range map[string]string{"silent": "", "waiting for leave": "Expect: 100-continue\r\n"} {
+	for name, header := range map[string]string{
+		"silent": "Content-Length: 99999999\r\n", "waiting for leave": "Expect: 100-continue\r\nContent-Length: 99999999\r\n",
+		"little, waiting for leave": "Expect: 100-continue\r\nContent-Encoding: gzip\r\nContent-Length: 10\r\n",
+	} {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -67,10 +70,13 @@ func TestRefusalsDoNotWait(t *testing.T) {
 		defer conn.Close()
 		began := time.Now()
 		conn.SetDeadline(began.Add(20 * time.Second))
-		fmt.Fprintf(conn, "POST %s/executions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nx-api-key: %s\r\n%sContent-Length: 99999999\r\n\r\n",
-			pathW, goodKey, header)
+		fmt.Fprintf(conn, "POST %s/executions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nx-api-key: %s\r\n%s\r\n", pathW, goodKey, header)
 		r := bufio.NewReader(conn)
-		wantProblem(t, readAnswer(t, r), 413, "payload_too_large")
+		if strings.Contains(header, "gzip") {
+			wantProblem(t, readAnswer(t, r), 415, "unsupported_media_type")
+		} else {
+			wantProblem(t, readAnswer(t, r), 413, "payload_too_large")
+		}
 		answered := time.Since(began)
 		if _, err := r.ReadByte(); err != io.EOF {
 			t.Errorf("%s: %v after the answer", name, err)
@@ -128,6 +134,7 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 // finds no broken connection, whether it has shown no key or the secret of a link.
 func TestLateBodiesDoNotLoseTheAnswer(t *testing.T) {
 	s, _ := linkServer(asking(t, `{type: object}`, nil))
+	s.linger = 3 * time.Second
 	addr := start(t, s)
 	for name, c := range map[string]struct {
 		head   string

@@ -39,6 +39,7 @@ func (c *call) send(status int, mediaType []string, body []byte) {
 	if len(body) > 1<<10 || c.r.Method == http.MethodHead { // net/http counts short bodies itself
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
+	c.limitRest()
 	c.status = status
 	c.w.WriteHeader(status)
 	if c.r.Method == http.MethodHead {
@@ -71,6 +72,7 @@ func show[Found, View any](c *call, found Found, err error, view func(Found) Vie
 
 // empty answers without a body.
 func (c *call) empty(status int) {
+	c.limitRest()
 	c.status = status
 	c.w.WriteHeader(status)
 }
@@ -98,6 +100,7 @@ func (c *call) fail(err error) {
 		c.tell(time.Since(c.began)) // finish does not come that far
 		panic(http.ErrAbortHandler)
 	}
+	c.r.Body = c.arriving // net/http looks at its own: whether the client waits for leave to send, and what is left of it
 	c.hurry()
 	c.readRest()
 	status := statusOf(shown)

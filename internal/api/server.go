@@ -73,6 +73,7 @@ type Server struct {
 	http      *http.Server
 	idle      time.Duration // longest pause of a long body, in either direction
 	slowest   int64         // bytes per second of a long body
+	linger    time.Duration // for a body that nothing reads, of a client that has shown no key
 	open      *openConns
 
 	stopping context.Context // ends when Shutdown begins
@@ -106,7 +107,7 @@ func New(c Config) *Server {
 		service: c.Service, signIn: c.SignIn, entrance: newEntrance(c.PublicURL, c.TrustedProxies), log: c.Log, lines: loglimit.New(c.Log), ready: c.Ready,
 		publicURL: strings.TrimRight(c.PublicURL, "/"), version: c.Version, ui: c.UI, registry: c.Metrics, system: c.System,
 		metrics: newMetrics(c.Metrics), tracer: c.Tracer, document: sync.OnceValue(func() document { return newDocument(c.Version) }), idle: idleTimeout,
-		slowest: slowestBytesPerSecond, open: newOpenConns(c.MaxConnections),
+		slowest: slowestBytesPerSecond, linger: lingerTime, open: newOpenConns(c.MaxConnections),
 	}
 	table := append(endpoints(), pageEndpoints()...)
 	if c.ProbesOnly {

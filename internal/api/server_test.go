@@ -226,7 +226,7 @@ func TestDrip(t *testing.T) {
 		_, err := io.Copy(io.Discard, r.Content)
 		return fixtureFile(), false, err
 	}})
-	s.http.ReadTimeout, s.http.WriteTimeout, s.idle, s.slowest = time.Minute, 500*time.Millisecond, 300*time.Millisecond, 1000
+	s.http.ReadTimeout, s.http.WriteTimeout, s.idle, s.slowest = time.Minute, 800*time.Millisecond, 300*time.Millisecond, 1000
 	addr := start(t, s)
 	drip := func(head string, piece func() string, pieces int) answered {
 		c, err := net.Dial("tcp", addr)
