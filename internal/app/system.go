@@ -97,7 +97,8 @@ func (s *system) readRows(ctx context.Context, v *service.System, now time.Time)
 
 // processes are those that work, and then those that stand by. A process that is killed, or that loses the database to
 // another one, leaves its row: on a database of several it does not count when it was last seen too long ago, or before
-// the standby of that name began to wait.
+// the standby of that name began to wait. A process on another machine may have that name, and work: it has been seen
+// since, if the standby has waited for a while.
 func (s *system) processes(r *store.Reader, now time.Time) (list []service.SystemProcess, err error) {
 	nodes, err := r.Nodes()
 	if err != nil {
@@ -109,7 +110,9 @@ func (s *system) processes(r *store.Reader, now time.Time) (list []service.Syste
 	}
 	since := make(map[string]int64, len(standbys))
 	for _, one := range standbys {
-		since[one.Name] = max(since[one.Name], one.SinceMs)
+		if one.SinceMs < now.Add(-keyring.AnnouncedWithin).UnixMilli() {
+			since[one.Name] = max(since[one.Name], one.SinceMs)
+		}
 	}
 	oldest := now.Add(-keyring.AliveTime).UnixMilli()
 	for i := range nodes {

@@ -44,14 +44,15 @@ func TestProcessesThatWork(t *testing.T) {
 	t.Cleanup(func() { db.Close() })
 	long := strings.Repeat("pod-", 20) + "abc (process 1)"
 	rows := store.New(waitedFor{db, []store.Standby{
-		{Name: "deposed", SinceMs: ago(time.Minute)}, {Name: store.StandbyName(long), SinceMs: ago(time.Minute)},
-		{Name: "namesake", SinceMs: ago(time.Minute)}, {Name: "hidden"},
+		{Name: "deposed", SinceMs: ago(2 * time.Minute)}, {Name: store.StandbyName(long), SinceMs: ago(2 * time.Minute)},
+		{Name: "namesake", SinceMs: ago(2 * time.Minute)}, {Name: "hidden"}, {Name: "twin", SinceMs: ago(5 * time.Second)},
 	}})
 	for i, n := range []store.Node{
 		{Name: "works", SeenMs: ago(time.Second)},
 		{Name: "namesake", SeenMs: ago(2 * time.Second)}, // works on another machine of that name
-		{Name: "deposed", SeenMs: ago(2 * time.Minute)},
-		{Name: long, SeenMs: ago(2 * time.Minute)},
+		{Name: "twin", SeenMs: ago(50 * time.Second)},    // so does it, and says so once a minute
+		{Name: "deposed", SeenMs: ago(150 * time.Second)},
+		{Name: long, SeenMs: ago(150 * time.Second)},
 		{Name: "killed", SeenMs: ago(keyring.AliveTime + time.Minute)},
 	} {
 		n.ID[0] = byte(i)
@@ -77,8 +78,8 @@ func TestProcessesThatWork(t *testing.T) {
 		}
 		return list
 	}
-	waiting := []string{"deposed waits", store.StandbyName(long) + " waits", "namesake waits", "hidden waits"}
-	if got, want := names("postgres://db.example.com/x"), append([]string{"works", "namesake"}, waiting...); !slices.Equal(got, want) {
+	waiting := []string{"deposed waits", store.StandbyName(long) + " waits", "namesake waits", "hidden waits", "twin waits"}
+	if got, want := names("postgres://db.example.com/x"), append([]string{"works", "namesake", "twin"}, waiting...); !slices.Equal(got, want) {
 		t.Errorf("of several servers: %q, want %q", got, want)
 	}
 	// The server of a data directory writes its row when something changes, and keeps it.

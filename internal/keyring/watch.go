@@ -20,7 +20,9 @@ const (
 	watchTime = 10 * time.Second
 	// announceTime is how often a process writes its row, where there are several.
 	announceTime = time.Minute
-	leaveTime    = time.Second
+	// AnnouncedWithin is the longest time between two of these writes.
+	AnnouncedWithin = announceTime + watchTime
+	leaveTime       = time.Second
 )
 
 // Watch has the keys of the installation of a running server, and keeps them up to date.

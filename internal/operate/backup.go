@@ -72,7 +72,7 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 	if err := os.Rename(unfinished, copied); err != nil {
 		return report, err
 	}
-	if err := checkCopied(ctx, cfg, copied, to); err != nil {
+	if err := checkCopied(ctx, cfg, store.New(db), copied, to); err != nil {
 		return report, err
 	}
 	at := []byte(time.Now().UTC().Format(time.RFC3339))
@@ -82,8 +82,9 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 // listedMissing is how many of the contents that a backup lacks its error names.
 const listedMissing = 3
 
-// checkCopied reports an error if the copied database refers to a content that was not copied with it.
-func checkCopied(ctx context.Context, cfg installation.Settings, database, to string) error {
+// checkCopied reports an error if the copied database refers to a content that was not copied with it. What the server
+// has deleted meanwhile, by its own database (live), is nothing that the backup lacks.
+func checkCopied(ctx context.Context, cfg installation.Settings, live *store.Store, database, to string) error {
 	db, err := sqlite.Open(sqlite.Options{Path: database})
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func checkCopied(ctx context.Context, cfg installation.Settings, database, to st
 		return err
 	}
 	defer copies.Close()
-	inspect := contentCheck{ctx: ctx, rows: store.New(db), blobs: copies}
+	inspect := contentCheck{ctx: ctx, rows: store.New(db), live: live, blobs: copies, most: listedMissing}
 	if err := inspect.run(); err != nil || len(inspect.damages) == 0 {
 		return err
 	}
@@ -102,9 +103,9 @@ func checkCopied(ctx context.Context, cfg installation.Settings, database, to st
 	if err != nil {
 		return err
 	}
-	missing := strings.Join(inspect.damages[:min(len(inspect.damages), listedMissing)], "; ")
-	if more := len(inspect.damages) - listedMissing; more > 0 {
-		missing += fmt.Sprintf("; and %d more", more)
+	missing := strings.Join(inspect.damages, "; ")
+	if inspect.more > 0 {
+		missing += fmt.Sprintf("; and %d more", inspect.more)
 	}
 	advice := "`chargehand doctor` lists all of them"
 	if cfg.FilesURL == "" {
@@ -157,7 +158,8 @@ func copyKey(from, to string) error {
 	return installation.CopyFile(from, to)
 }
 
-// copyContents copies every content, as it is stored.
+// copyContents copies every content, as it is stored. One that is damaged is left out: what looks for the contents that
+// rows refer to finds that it is missing.
 func copyContents(ctx context.Context, from installation.Settings, to string) (BackupReport, error) {
 	var report BackupReport
 	source, err := from.OpenContents(ctx, nil, nil)
@@ -172,8 +174,8 @@ func copyContents(ctx context.Context, from installation.Settings, to string) (B
 	defer target.Close()
 	err = source.List(ctx, func(c blob.Content) error {
 		size, err := blob.Copy(ctx, source, target, c.Name)
-		if errors.Is(err, blob.ErrNotFound) {
-			return nil // swept meanwhile, so nothing refers to it
+		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged) {
+			return nil // the first was swept meanwhile
 		}
 		report.Files++
 		report.Bytes += size

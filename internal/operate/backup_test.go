@@ -82,15 +82,38 @@ func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
 	}
 }
 
-// TestACutOffBackupIsNone: without all of its files nothing can be restored.
+// TestADamagedFileIsLeftOutOfABackup: the backup fails and names it, and has all else.
+func TestADamagedFileIsLeftOutOfABackup(t *testing.T) {
+	dir := t.TempDir()
+	i := install(t, filepath.Join(dir, "data"))
+	_, file := i.Ask("POST", "/files?filename=rotten.txt", "text/plain", "the content")
+	i.Ask("POST", "/files?filename=good.txt", "text/plain", "another content")
+	apptest.Damage(t, i.Dir, file["sha256"].(string))
+	settings := installation.Settings{DataDir: i.Dir}
+	copied := filepath.Join(dir, "copy")
+	if _, err := operate.Backup(t.Context(), settings, copied); err == nil || !strings.Contains(err.Error(), `"rotten.txt"`) {
+		t.Errorf("backup of a damaged file: %v", err)
+	}
+	if made := backups(t, settings); !strings.Contains(made, "none was made") {
+		t.Errorf("it counts as the last backup: %s", made)
+	}
+	report, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again"))
+	if err != nil || report.Files != 1 {
+		t.Errorf("restored: %+v, %v", report, err)
+	}
+}
+
+// TestACutOffBackupIsNone: without its database nothing can be restored, and that comes last.
 func TestACutOffBackupIsNone(t *testing.T) {
 	dir := t.TempDir()
 	i := install(t, filepath.Join(dir, "data"))
-	_, file := i.Ask("POST", "/files", "", "the content")
-	apptest.Damage(t, i.Dir, file["sha256"].(string))
 	copied := filepath.Join(dir, "copy")
-	if _, err := operate.Backup(t.Context(), installation.Settings{DataDir: i.Dir}, copied); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Fatalf("backup of a damaged file: %v", err)
+	if _, err := operate.Backup(t.Context(), installation.Settings{DataDir: i.Dir}, copied); err != nil {
+		t.Fatal(err)
+	}
+	database := filepath.Join(copied, installation.DatabaseName)
+	if err := os.Rename(database, database+".unfinished"); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again")); err == nil {
 		t.Error("a backup that was cut off is restored")

@@ -47,8 +47,10 @@ func (d *doctor) contents(ctx context.Context, rows *store.Store) {
 type contentCheck struct {
 	ctx   context.Context
 	rows  *store.Store
+	live  *store.Store // rows are a copy of it; nil: they are no copy
 	blobs *blob.Store
 	deep  bool
+	most  int // damages that are described; 0: all
 
 	page    []store.BlobSize // of what rows refer to and has not been looked for yet
 	after   []byte
@@ -56,6 +58,7 @@ type contentCheck struct {
 	good    int
 	orphans int
 	damages []string
+	more    int // damages beside them
 }
 
 func (l *contentCheck) run() error {
@@ -157,16 +160,29 @@ func (l *contentCheck) compare(want *store.BlobSize, c blob.Content) error {
 
 // damaged notes a damage, with a file that it concerns, if rows still refer to the content.
 func (l *contentCheck) damaged(want *store.BlobSize, what string) error {
-	var still bool
-	var file string
-	err := l.rows.View(l.ctx, func(r *store.Reader) (err error) {
-		if still, err = r.BlobReferred(want.Name); err != nil || !still {
+	for _, rows := range []*store.Store{l.rows, l.live} {
+		if rows == nil {
+			continue
+		}
+		var still bool
+		err := rows.View(l.ctx, func(r *store.Reader) (err error) {
+			still, err = r.BlobReferred(want.Name)
+			return err
+		})
+		if err != nil || !still {
 			return err
 		}
+	}
+	if l.most > 0 && len(l.damages) == l.most {
+		l.more++
+		return nil
+	}
+	var file string
+	err := l.rows.View(l.ctx, func(r *store.Reader) (err error) {
 		file, err = r.FileNameOf(want.Name)
 		return err
 	})
-	if err != nil || !still {
+	if err != nil {
 		return err
 	}
 	whose := ""

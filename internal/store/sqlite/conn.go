@@ -68,12 +68,12 @@ func openConn(path string, pragmas ...string) (*conn, error) {
 	return db, nil
 }
 
-// openWriter opens a connection that writes. A backup has no write-ahead log: the first one that opens what was
-// restored from it gives it one again.
-func openWriter(path string) (*conn, error) {
+// openWriter opens a connection that writes. A backup has no write-ahead log: the first owner of what was restored from
+// it gives it one again. Others leave the file as it is.
+func openWriter(path string, owner bool) (*conn, error) {
 	c, err := openConn(path, "cache_size = -16000")
-	if err != nil {
-		return nil, err
+	if err != nil || !owner {
+		return c, err
 	}
 	var mode string
 	err = c.Query("PRAGMA journal_mode = WAL", func(r store.Row) error {

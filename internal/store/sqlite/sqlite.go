@@ -84,7 +84,7 @@ func (db *DB) prepare(o Options) error {
 	if err := db.bringUp(known, o); err != nil {
 		return err
 	}
-	open := func() (*conn, error) { return openWriter(db.path) }
+	open := func() (*conn, error) { return openWriter(db.path, o.Owner) }
 	c, err := open()
 	if err != nil {
 		return mapError(err)
