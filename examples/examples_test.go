@@ -20,7 +20,7 @@ import (
 // cli runs the command line against a server and returns what it printed.
 func cli(t *testing.T, s *servertest.Server, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(servertest.Binary(t), args...)
+	cmd := servertest.Command(t, args...)
 	cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+s.URL, "CHARGEHAND_API_KEY="+s.Key)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -33,7 +33,7 @@ func cli(t *testing.T, s *servertest.Server, args ...string) string {
 // outside runs `chargehand examples serve` on a free port and returns host:port.
 func outside(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(servertest.Binary(t), "examples", "serve", "--listen", "127.0.0.1:0", "--slowness", "5ms")
+	cmd := servertest.Command(t, "examples", "serve", "--listen", "127.0.0.1:0", "--slowness", "5ms")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestExamples(t *testing.T) {
 		equalJSON(t, got, "orders.expected.json")
 	})
 	t.Run("enrich-order, unknown customer", func(t *testing.T) {
-		cmd := exec.Command(servertest.Binary(t), "run", "examples/enrich-order", "--input", `{"order":"x","customer":"c-99","amount":"1"}`)
+		cmd := servertest.Command(t, "run", "examples/enrich-order", "--input", `{"order":"x","customer":"c-99","amount":"1"}`)
 		cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
 		out, err := cmd.Output()
 		if cmd.ProcessState.ExitCode() != 1 {
@@ -209,7 +209,7 @@ func recorded(t *testing.T, server *servertest.Server, ofEach, least int) {
 		all++
 		t.Run(e.Workflow+" "+e.Status, func(t *testing.T) {
 			dir := t.TempDir()
-			cmd := exec.Command(servertest.Binary(t), "executions", "record-test", e.ID, "--with-files")
+			cmd := servertest.Command(t, "executions", "record-test", e.ID, "--with-files")
 			cmd.Dir = dir
 			cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
 			var stdout, stderr bytes.Buffer
@@ -231,7 +231,7 @@ func recorded(t *testing.T, server *servertest.Server, ofEach, least int) {
 
 // replayed replays an execution over the definition that it ran: each decision is the same, and so is what it came to.
 func replayed(t *testing.T, server *servertest.Server, workflow, id string) {
-	cmd := exec.Command(servertest.Binary(t), "test", "--replay", id, "--definition", strings.TrimPrefix(workflow, "examples/")+".yaml")
+	cmd := servertest.Command(t, "test", "--replay", id, "--definition", strings.TrimPrefix(workflow, "examples/")+".yaml")
 	cmd.Env = append(servertest.Environment(), "CHARGEHAND_URL="+server.URL, "CHARGEHAND_API_KEY="+server.Key)
 	if said, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(said), "compared") || strings.Count(string(said), "\n") != 1 {
 		t.Errorf("%v\n%s", err, said)

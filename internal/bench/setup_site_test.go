@@ -64,7 +64,7 @@ func (s *site) on(b *testing.B, tables string, settings ...string) *site {
 	s.temporal = temporalpeer.Start(b, temporalpeer.Options{Database: s.postgres.URL(tables), Settings: settings})
 	s.namespace = s.temporal.NewNamespace(b)
 	s.cluster = []string{"--temporal-address", s.temporal.Address(), "--temporal-namespace", s.namespace}
-	if out, err := exec.Command(servertest.Binary(b), append([]string{"temporal", "setup"}, s.cluster...)...).CombinedOutput(); err != nil {
+	if out, err := servertest.Command(b, append([]string{"temporal", "setup"}, s.cluster...)...).CombinedOutput(); err != nil {
 		b.Fatalf("temporal setup: %v\n%s", err, out)
 	}
 	s.temporal.Kill()
@@ -108,7 +108,7 @@ func startWorker(b *testing.B, s *site) *worker {
 	b.Helper()
 	address := freeAddress(b)
 	args := []string{"worker", "--listen", address, "--data-dir", filepath.Join(s.folder, "worker"), "--allow-egress", "127.0.0.1"}
-	w := &worker{exited: make(chan struct{}), cmd: exec.Command(servertest.Binary(b), append(append(args, s.databaseFlags...), s.cluster...)...)}
+	w := &worker{exited: make(chan struct{}), cmd: servertest.Command(b, append(append(args, s.databaseFlags...), s.cluster...)...)}
 	w.cmd.Stderr = &w.log
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,7 +169,7 @@ func short(v float64) string {
 
 // measure runs `chargehand bench`.
 func (s *site) measure(b *testing.B, clients int, d time.Duration) []bench.Figure {
-	cmd := exec.Command(servertest.Binary(b), "bench", "--only", "finish", "--url", s.server.URL, "--output", "json",
+	cmd := servertest.Command(b, "bench", "--only", "finish", "--url", s.server.URL, "--output", "json",
 		"--connections", strconv.Itoa(clients), "--duration", d.String())
 	cmd.Env = append(servertest.Environment(), "CHARGEHAND_API_KEY="+s.key)
 	var stderr bytes.Buffer

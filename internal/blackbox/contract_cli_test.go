@@ -25,7 +25,7 @@ type said struct {
 // command is `chargehand` with these arguments as a client of s; nil: no server at all.
 func command(t *testing.T, s *server, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(servertest.Binary(t), args...)
+	cmd := servertest.Command(t, args...)
 	home := t.TempDir()
 	cmd.Dir = home
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TZ=UTC"}

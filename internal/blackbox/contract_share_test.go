@@ -3,7 +3,6 @@ package blackbox_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +78,7 @@ func TestContractKeyShares(t *testing.T) {
 	if servertest.Setup(t) == servertest.Temporal {
 		dir := t.TempDir()
 		refused := slices.Concat([]string{"serve", "--data-dir", dir}, servertest.Location(t, dir), servertest.Engine(t, dir), bounds)
-		out, err := exec.Command(servertest.Binary(t), refused...).CombinedOutput()
+		out, err := servertest.Command(t, refused...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "need --engine embedded") {
 			t.Errorf("with Temporal the server ends with %v, and says %s", err, out)
 		}

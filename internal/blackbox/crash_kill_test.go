@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -76,7 +75,7 @@ func crashNumber(t *testing.T, name string, otherwise int) int {
 // crashDoctor checks the database's integrity with the command line.
 func crashDoctor(t *testing.T, dataDir string) {
 	t.Helper()
-	if out, err := exec.Command(servertest.Binary(t), "doctor", "--deep", "--data-dir", dataDir).CombinedOutput(); err != nil {
+	if out, err := servertest.Command(t, "doctor", "--deep", "--data-dir", dataDir).CombinedOutput(); err != nil {
 		t.Errorf("doctor: %v\n%s", err, out)
 	}
 }
@@ -91,7 +90,7 @@ func verifySoon(t *testing.T, what string, took, most time.Duration) {
 	var slowest time.Duration
 	for range 5 {
 		begin := time.Now()
-		if err := exec.Command(servertest.Binary(t), "version").Run(); err != nil {
+		if err := servertest.Command(t, "version").Run(); err != nil {
 			t.Errorf("version: %v", err)
 		}
 		slowest = max(slowest, time.Since(begin))
@@ -164,7 +163,7 @@ func (k *crashKiller) awaitGone(processes map[string]bool) {
 
 // strikeRecovery starts a server and kills it a moment later, before any client uses it.
 func (k *crashKiller) strikeRecovery() {
-	cmd := exec.Command(servertest.Binary(k.t), append([]string{"serve", "--data-dir", k.options.DataDir, "--listen", k.options.Listen}, k.options.Args...)...)
+	cmd := servertest.Command(k.t, append([]string{"serve", "--data-dir", k.options.DataDir, "--listen", k.options.Listen}, k.options.Args...)...)
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -112,7 +111,7 @@ func TestCrashStopFrozenDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := []string{"CHARGEHAND_DATABASE_URL=" + database.NewDatabase(t), "CHARGEHAND_MASTER_KEY_FILE=" + key}
-	create := exec.Command(servertest.Binary(t), "keys", "create", "--preset", "all")
+	create := servertest.Command(t, "keys", "create", "--preset", "all")
 	create.Env = append(servertest.Environment(), settings...)
 	server := servertest.Launch(t, servertest.Options{DataDir: t.TempDir(), Args: []string{"--allow-egress", "127.0.0.1"}, Env: settings})
 	out, err := create.Output()

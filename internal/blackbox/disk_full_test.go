@@ -307,7 +307,7 @@ func diskStart(t *testing.T, options servertest.Options) []crashKill {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	cmd := exec.Command(servertest.Binary(t), append([]string{"serve", "--data-dir", options.DataDir, "--listen", options.Listen}, options.Args...)...)
+	cmd := servertest.Command(t, append([]string{"serve", "--data-dir", options.DataDir, "--listen", options.Listen}, options.Args...)...)
 	cmd.Stderr = out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -350,7 +350,7 @@ func TestDiskReadOnly(t *testing.T) {
 	remountDisk(t, disk, diskBytes, unix.MS_RDONLY)
 	for name, dir := range map[string]string{"used": options.DataDir, "empty": empty, "missing": filepath.Join(disk, "missing")} {
 		t.Run(name, func(t *testing.T) {
-			out, err := exec.Command(servertest.Binary(t), "serve", "--data-dir", dir, "--listen", "127.0.0.1:0").CombinedOutput()
+			out, err := servertest.Command(t, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0").CombinedOutput()
 			exit, ok := err.(*exec.ExitError)
 			if !ok || exit.ExitCode() != 1 {
 				t.Fatalf("serve on a read-only directory: %v\n%s", err, out)

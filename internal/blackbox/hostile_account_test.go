@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -69,7 +68,7 @@ func TestAccountsAreApart(t *testing.T) {
 	ada := &visitor{server: s}
 	ada.made(t, "/setup", `{"token":"`+strings.TrimSpace(string(token))+`","name":"Ada","email":"ada@example.com","password":"four words in a row"}`, "")
 	command := func(args ...string) []byte {
-		out, err := exec.Command(servertest.Binary(t), append(args, "--data-dir", s.DataDir)...).Output()
+		out, err := servertest.Command(t, append(args, "--data-dir", s.DataDir)...).Output()
 		if err != nil {
 			t.Fatalf("%v: %v", args, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +114,7 @@ func startSeeded(t *testing.T, o seed.Options) (servertest.Options, *servertest.
 		t.Fatal(err)
 	}
 	t.Logf("%d executions are stored after %v", o.Executions, time.Since(begin).Round(time.Millisecond))
-	out, err := exec.Command(servertest.Binary(t), append([]string{"doctor", "--data-dir", options.DataDir}, location...)...).CombinedOutput()
+	out, err := servertest.Command(t, append([]string{"doctor", "--data-dir", options.DataDir}, location...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("doctor: %v\n%s", err, out)
 	}

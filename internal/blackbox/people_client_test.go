@@ -1,7 +1,6 @@
 package blackbox_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -20,7 +19,7 @@ func invite(t *testing.T, s *servertest.Server, name, role string) *colleague {
 	t.Helper()
 	c := &colleague{name: name, email: name + "@example.org"}
 	args := append([]string{"users", "create", "--data-dir", s.DataDir, "--email", c.email, "--name", name, "--role", role}, servertest.Location(t, s.DataDir)...)
-	out, err := exec.Command(servertest.Binary(t), args...).Output()
+	out, err := servertest.Command(t, args...).Output()
 	if err != nil {
 		t.Fatalf("users create: %v", err)
 	}

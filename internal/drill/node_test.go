@@ -64,7 +64,7 @@ func freePort(t *testing.T) int {
 // start runs the node. It is ready some time later (awaitReady).
 func (n *node) start() {
 	n.t.Helper()
-	cmd := exec.Command(servertest.Binary(n.t), n.args...)
+	cmd := servertest.Command(n.t, n.args...)
 	cmd.Env = append(servertest.Environment(), n.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that panics leaves no node behind
 	stderr, err := cmd.StderrPipe()

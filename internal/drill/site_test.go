@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -61,7 +60,7 @@ func (s *site) locationFlags() []string {
 // run runs a command of the program to its end.
 func (s *site) run(args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command(servertest.Binary(s.t), args...)
+	cmd := servertest.Command(s.t, args...)
 	cmd.Env = append(servertest.Environment(), s.env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -72,6 +72,14 @@ func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CHARGEHAND_") })
 }
 
+// Command is a command of the program, with that environment.
+func Command(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(Binary(t), args...)
+	cmd.Env = Environment()
+	return cmd
+}
+
 // Options of a server.
 type Options struct {
 	DataDir string   // default: a new temporary one
@@ -116,8 +124,8 @@ func Launch(t testing.TB, o Options) *Server {
 	s := &Server{DataDir: o.DataDir, exited: make(chan struct{})}
 	args := append([]string{"serve", "--data-dir", o.DataDir, "--listen", o.Listen}, Location(t, o.DataDir)...)
 	args = append(append(args, Engine(t, o.DataDir)...), o.Args...)
-	s.cmd = exec.Command(Binary(t), args...)
-	s.cmd.Env = append(Environment(), o.Env...)
+	s.cmd = Command(t, args...)
+	s.cmd.Env = append(s.cmd.Env, o.Env...)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -216,9 +224,7 @@ func (s *Server) Stop() int {
 func CreateKey(t testing.TB, dataDir string, args ...string) string {
 	t.Helper()
 	all := append([]string{"keys", "create", "--data-dir", dataDir}, Location(t, dataDir)...)
-	cmd := exec.Command(Binary(t), append(all, args...)...)
-	cmd.Env = Environment()
-	out, err := cmd.Output()
+	out, err := Command(t, append(all, args...)...).Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {

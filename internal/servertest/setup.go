@@ -108,9 +108,7 @@ func Engine(t testing.TB, dataDir string) []string {
 	}
 	namespace := peers.temporal.NewNamespace(t)
 	cluster := []string{"--temporal-address", peers.temporal.Address(), "--temporal-namespace", namespace}
-	cmd := exec.Command(Binary(t), append([]string{"temporal", "setup"}, cluster...)...)
-	cmd.Env = Environment()
-	out, err := cmd.CombinedOutput()
+	out, err := Command(t, append([]string{"temporal", "setup"}, cluster...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("temporal setup: %v\n%s", err, out)
 	}
