@@ -74,9 +74,12 @@ func TestRefusalsDoNotWait(t *testing.T) {
 		r := bufio.NewReader(conn)
 		if strings.Contains(header, "gzip") {
 			wantProblem(t, readAnswer(t, r), 415, "unsupported_media_type")
-		} else {
-			wantProblem(t, readAnswer(t, r), 413, "payload_too_large")
+			if answered := time.Since(began); answered > drainTime { // net/http may wait for the body then
+				t.Errorf("%s: answered after %v", name, answered)
+			}
+			continue
 		}
+		wantProblem(t, readAnswer(t, r), 413, "payload_too_large")
 		answered := time.Since(began)
 		if _, err := r.ReadByte(); err != io.EOF {
 			t.Errorf("%s: %v after the answer", name, err)

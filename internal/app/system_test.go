@@ -83,7 +83,7 @@ func TestProcessesThatWork(t *testing.T) {
 		t.Errorf("of several servers: %q, want %q", got, want)
 	}
 	// The server of a data directory writes its row when something changes, and keeps it.
-	if got := names(""); len(got) != 5+len(waiting) {
+	if got := names(""); len(got) != 6+len(waiting) {
 		t.Errorf("of a data directory: %q", got)
 	}
 }

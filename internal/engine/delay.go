@@ -97,8 +97,8 @@ func (d *Delays) step(ctx context.Context) (wait time.Duration, err error) {
 }
 
 // resolve finds out what a commit in doubt has queued: no later step would. Where one process writes, it looks in an
-// Update, which waits for a commit that the database has not finished; where several do, they look for queued rows again
-// and again.
+// Update, which waits for a commit that the database has not finished; where several do, they look for queued rows
+// again and again.
 func (d *Delays) resolve(ctx context.Context) error {
 	if len(d.inDoubt) == 0 {
 		return nil

@@ -3,7 +3,6 @@ package servertest
 import (
 	"crypto/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
