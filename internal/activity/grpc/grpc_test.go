@@ -246,6 +246,9 @@ func TestDeadline(t *testing.T) {
 	for timeout := 50 * time.Millisecond; ; timeout *= 2 {
 		r := runner(t, loopback, func(c *Config) { c.Timeout = timeout })
 		got := invoke(t, r, port, "Hang", nil, nil)
+		if got.Fault != nil && strings.Contains(got.Fault.Detail, "compiled in time") && timeout < 10*time.Second {
+			continue // nor before there was a call
+		}
 		wantFault(t, got, machine.ErrCommunication, 504, "DEADLINE_EXCEEDED", "within "+timeout.String())
 		if got.Fault != nil && !got.Fault.Retryable {
 			t.Error("a call that took too long may be tried again")
