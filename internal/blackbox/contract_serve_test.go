@@ -268,7 +268,7 @@ func TestContractEgress(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	_, port, _ := net.SplitHostPort(receiver.Listener.Addr().String())
 	call := func(s *server, address string) object {
-		flow := deploy(t, s, fmt.Sprintf("do:\n- a: {call: http, with: {method: get, endpoint: '%s'}, timeout: {after: {seconds: 5}}}\n", address))
+		flow := deploy(t, s, fmt.Sprintf("do:\n- a: {call: http, with: {method: get, endpoint: '%s'}, timeout: {after: {seconds: 60}}}\n", address))
 		return finish(t, s, begin(t, s, flow, "{}"))
 	}
 	closed := servertest.Start(t, servertest.Options{Env: []string{"HTTP_PROXY=" + receiver.URL, "http_proxy=" + receiver.URL, "ALL_PROXY=" + receiver.URL}})
