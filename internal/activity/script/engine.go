@@ -191,8 +191,8 @@ func (e *engine) run(request runRequest) runAnswer {
 	for !e.stopped {
 		jobs, err := e.vm.ExecutePendingJobs()
 		e.note(err)
-		if err == nil && !e.stopped && e.rejections.raise() && !e.stopped { // it could not be shown
-			e.uncaught("Uncaught value that cannot be shown")
+		if err == nil && !e.stopped && len(e.rejections.open) > 0 {
+			e.raise()
 		}
 		if e.stopped || !e.arm() {
 			break
@@ -207,6 +207,19 @@ func (e *engine) run(request runRequest) runAnswer {
 		}
 	}
 	return e.answer
+}
+
+// raise ends the script with its first rejection that nothing handles.
+func (e *engine) raise() {
+	if !e.resolved && e.rejections.heapBytes() > e.request.MemoryBytes*15/16 {
+		// The engine had no memory left to note how the script ended: that is why, whatever was rejected before.
+		e.hit(process.LimitMemory)
+		return
+	}
+	e.rejections.raise()
+	if !e.stopped {
+		e.uncaught("Uncaught value that cannot be shown")
+	}
 }
 
 // sleep waits for the next timer. It reports whether there is anything more to run.

@@ -277,6 +277,16 @@ func TestLongHostileJavaScript(t *testing.T) {
 	}
 }
 
+// TestJavaScriptRejectsUntilMemoryEnds fills the memory with rejections, so that the engine has none
+// left to note its last error: what the script rejected before is not why it ended.
+func TestJavaScriptRejectsUntilMemoryEnds(t *testing.T) {
+	r := newRunner(t, script.Limits{MemoryBytes: 16 << 20})
+	result := run(t, r, "js", `for (;;) Promise.reject(1)`, nil)
+	if result.Fault == nil || !strings.Contains(result.Fault.Detail, "used more than 16 MiB of memory") {
+		t.Errorf("became %+v, fault %+v, want the limit of memory", result.Output, result.Fault)
+	}
+}
+
 func TestJavaScriptReturnModes(t *testing.T) {
 	r := newRunner(t, script.Limits{})
 	const good, bad = `console.log("out"); console.error("err")`, `console.log("out"); console.error("why"); process.exit(2)`

@@ -100,11 +100,8 @@ func (r *rejections) forget(promise libquickjs.TJSValue) {
 }
 
 // raise gives the first of the rejections that nothing handles to the prelude, as an error that
-// nothing caught. It reports whether there is one.
-func (r *rejections) raise() bool {
-	if len(r.open) == 0 {
-		return false
-	}
+// nothing caught. There must be one.
+func (r *rejections) raise() {
 	first := rejection{no: math.MaxInt}
 	for _, open := range r.open {
 		if open.no < first.no {
@@ -114,7 +111,13 @@ func (r *rejections) raise() bool {
 	r.argument = first.reason
 	result := libquickjs.XJS_Call(r.tls, r.context, r.report, r.report, 1, uintptr(unsafe.Pointer(&r.argument)))
 	libquickjs.XFreeValue(r.tls, r.context, result)
-	return true
+}
+
+// heapBytes is what the data of the script takes now. It walks the whole heap.
+func (r *rejections) heapBytes() int64 {
+	usage := new(libquickjs.TJSMemoryUsage)
+	libquickjs.XJS_ComputeMemoryUsage(r.tls, libquickjs.XJS_GetRuntime(r.tls, r.context), uintptr(unsafe.Pointer(usage)))
+	return usage.Fmalloc_size
 }
 
 // close gives back what is held of the VM, which is to be closed afterwards.
