@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/engine"
 	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/value"
@@ -153,11 +154,12 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 		if len(entries) > 0 || !tally.Empty() {
 			e.Timeline = r.secrets.EncodeTimeline(entries, tally, end.Known(r.input)...)
 		}
-		var done finished
-		if err := r.write(finishType, e).Get(r.ctx, &done); err != nil {
+		e.Anyway = r.machine == nil || r.machine.Suspended() || c.Phase == chargehand.Cancelled
+		conflict, err := r.writeEnding(&e)
+		if err != nil {
 			return err
 		}
-		if !done.Conflict {
+		if !conflict {
 			return nil
 		}
 		r.isFinal = true
@@ -166,6 +168,50 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 	return r.write(chunkType, chunk{
 		Execution: r.argument.Execution, No: r.argument.No, Last: true, Data: r.secrets.EncodeTimeline(entries, tally, r.input),
 	}).Get(r.ctx, nil)
+}
+
+// writeEnding makes the row final, and reports whether another process has done so before. An execution that was
+// suspended before the workflow knew of it ends when it is resumed; until then it has no slot.
+func (r *run) writeEnding(e *ending) (conflict bool, err error) {
+	for {
+		var done finished
+		if err := r.write(finishType, *e).Get(r.ctx, &done); err != nil {
+			return false, err
+		}
+		if !done.Suspended {
+			return done.Conflict, nil
+		}
+		if s := &r.slots; s.held || s.asked {
+			s.held, s.asked = false, false
+			s.number++
+			park := stateReport{Execution: e.Execution, No: e.No, Number: s.number, Phase: chargehand.Suspended.String()}
+			if err := r.write(reportType, park).Get(r.ctx, nil); err != nil {
+				return false, err
+			}
+		}
+		e.Anyway = r.awaitResumption()
+		e.FinishedMs = max(e.FinishedMs, workflow.Now(r.ctx).UnixMilli())
+	}
+}
+
+// awaitResumption waits for a message that resumes or cancels the execution: one follows every change of a row that
+// says that it is suspended. It reports whether the workflow was cancelled in Temporal itself.
+func (r *run) awaitResumption() (canceled bool) {
+	for {
+		_ = workflow.Await(r.ctx, func() bool { return r.signals.Len() > 0 || r.canceled.Err() != nil })
+		for {
+			var m message
+			if !r.signals.ReceiveAsync(&m) {
+				break
+			}
+			if m.Kind == kindResume || m.Kind == kindCancel {
+				return false
+			}
+		}
+		if r.canceled.Err() != nil {
+			return true
+		}
+	}
 }
 
 // failExecution ends an execution whose machine cannot continue.

@@ -13,8 +13,8 @@ import (
 )
 
 // finish is the activity that makes an execution's row final. Repeating it changes nothing. A row that another process
-// has ended, or that is gone, is a conflict; every other failure, also of a row that is not final, is an error, so
-// that the activity is repeated.
+// has ended, or that is gone, is a conflict; one that was suspended before the workflow knew of it stays as it is; every
+// other failure, also of a row that is not final, is an error, so that the activity is repeated.
 func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	phase, err := parsePhase(e.Phase)
 	if err != nil {
@@ -33,10 +33,14 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	}
 	var row store.Execution // as it was before
 	var messages []store.OutboxMessage
+	var suspended bool
 	err = a.Store.Update(ctx, func(tx *store.Tx) (err error) {
 		row, err = rowOf(&tx.Reader, e.No, e.Execution)
+		suspended = err == nil && row.Phase == chargehand.Suspended && !e.Anyway
 		switch {
 		case errors.Is(err, store.ErrNotFound): // the row is as empty as that of an execution that has ended
+			return nil
+		case suspended:
 			return nil
 		case err == nil && row.State != store.StateEnded:
 			messages, err = a.writeEnd(tx, &row, &e, end)
@@ -46,6 +50,8 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	switch {
 	case err != nil:
 		return finished{}, fmt.Errorf("finish execution: %w", err)
+	case suspended:
+		return finished{Suspended: true}, nil
 	case row.State == store.StateEnded:
 		// An earlier attempt has ended it, or another process has.
 		own := row.Status == end.Status && row.Phase == end.Phase && row.FinishedMs == e.FinishedMs

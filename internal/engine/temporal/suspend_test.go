@@ -144,6 +144,69 @@ func TestSuspendAcrossRuns(t *testing.T) {
 	}
 }
 
+// TestSuspendAtTheEnd suspends an execution whose machine ends before the workflow has the message. The row does not end
+// before it is resumed, and has no slot until then.
+func TestSuspendAtTheEnd(t *testing.T) {
+	t.Parallel()
+	setSuspended := func(o *workerFixture, no int64, on bool) {
+		o.update(func(tx *store.Tx) error {
+			_, err := tx.SetSuspended(no, on)
+			return err
+		})
+	}
+	for name, tc := range map[string]struct {
+		end  func(o *workerFixture, env environment, no int64) // an hour later
+		want chargehand.Phase
+	}{
+		"resumed": {func(o *workerFixture, env environment, no int64) {
+			env.SignalWorkflow(messageSignal, message{No: 10, Kind: kindSuspend})
+			setSuspended(o, no, false)
+			env.SignalWorkflow(messageSignal, message{No: 20, Kind: kindResume})
+		}, chargehand.Completed},
+		"suspended twice": {func(o *workerFixture, env environment, no int64) {
+			env.SignalWorkflow(messageSignal, message{No: 10, Kind: kindResume}) // since then it was suspended again
+			env.RegisterDelayedCallback(func() {
+				if row := o.row(no); row.Status.Final() {
+					t.Errorf("suspended again: %+v", row)
+				}
+				setSuspended(o, no, false)
+				env.SignalWorkflow(messageSignal, message{No: 30, Kind: kindResume})
+				env.SignalWorkflow(messageSignal, message{No: 20, Kind: kindSuspend})
+			}, time.Hour)
+		}, chargehand.Completed},
+		"cancelled": {func(o *workerFixture, env environment, no int64) {
+			o.cancel(no)
+			env.SignalWorkflow(messageSignal, message{No: 10, Kind: kindCancel})
+		}, chargehand.Cancelled},
+		"cancelled in Temporal": {func(_ *workerFixture, env environment, _ int64) { env.CancelWorkflow() }, chargehand.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var o *workerFixture
+			var no, endedMs int64
+			simulate(t, "do: [{a: "+get+"}]", 0, func(_ context.Context, c runner.Call) runner.Result {
+				setSuspended(o, no, true)
+				return runner.Result{Output: c.Input}
+			}, func(s *simulated, a argument) {
+				o, no = s.workerFixture, a.No
+				s.before = func(env environment) {
+					env.RegisterDelayedCallback(func() {
+						if row := o.row(no); row.State != store.StateParked || row.Phase != chargehand.Suspended || row.Status.Final() {
+							t.Errorf("while it is suspended: %+v", row)
+						}
+						endedMs = env.Now().UnixMilli()
+						tc.end(o, env, no)
+					}, time.Hour)
+				}
+			})
+			row := o.row(no)
+			if endedMs == 0 || row.State != store.StateEnded || row.Phase != tc.want || tc.want == chargehand.Completed && row.FinishedMs < endedMs {
+				t.Errorf("resumed at %d: %+v", endedMs, row)
+			}
+		})
+	}
+}
+
 // TestSuspendRows: the row decides, and the workflow of what was started gets a message.
 func TestSuspendRows(t *testing.T) {
 	onDialects(t, func(w *rowsFixture) {

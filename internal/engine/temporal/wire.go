@@ -230,11 +230,14 @@ type ending struct {
 	Fault      *machine.Fault  `json:"fault,omitempty"`
 	Files      []machine.File  `json:"files,omitempty"`
 	Timeline   []byte          `json:"timeline,omitempty"` // the last chunk
+	Anyway     bool            `json:"anyway,omitempty"`   // although the row says that the execution is suspended
 }
 
-// finished is the result of finish. Conflict: another process had ended the row, which stays as it is.
+// finished is the result of finish. Conflict: another process had ended the row, which stays as it is. Suspended: the
+// row says so, and was not ended.
 type finished struct {
-	Conflict bool `json:"conflict,omitempty"`
+	Conflict  bool `json:"conflict,omitempty"`
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // publishing is the argument of the activity publish: CloudEvents, in order.
