@@ -40,14 +40,27 @@ func (fx *fixture) violations() (found []string) {
 	e := fx.engine
 	var active []store.Execution
 	var queued map[store.QueuedWorkflow]int64
-	var batches []store.Batch
+	var batches, withItems []store.Batch
+	var singles []store.QueuedActor
 	var timers [2][]store.Timer
 	fx.view(func(r *store.Reader) (err error) {
 		if active, err = allActive(r); err == nil {
 			queued, err = r.QueuedWorkflows()
 		}
 		if err == nil {
+			singles, err = e.queuedSingles(r, queued)
+		}
+		if err == nil {
 			batches, err = r.ActiveBatches()
+		}
+		for _, b := range batches {
+			var items []store.Execution
+			if err == nil {
+				items, err = r.QueuedItems(b.No, 1)
+			}
+			if len(items) > 0 {
+				withItems = append(withItems, b)
+			}
 		}
 		if err == nil {
 			timers[0], err = r.TimersAfter(store.Timer{Environment: chargehand.Live}, e.limits.TimerWindow)
@@ -60,6 +73,7 @@ func (fx *fixture) violations() (found []string) {
 	leases := fx.instances(active, complain)
 	fx.outages(leases, complain)
 	fx.leases(leases, len(active), batches, complain)
+	fx.queues(singles, withItems, complain)
 	e.queued.mu.Lock()
 	for workflow, n := range queued {
 		if e.queued.count[workflow] != n {
@@ -235,6 +249,80 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 	}
 	if held != total || held != active {
 		complain("accounts hold %d leases, their queues %d; %d executions are active", held, total, active)
+	}
+}
+
+// queues checks that queued rows have a queue that knows of them, and that every queue is in the lists in which it waits.
+func (fx *fixture) queues(singles []store.QueuedActor, batches []store.Batch, complain func(string, ...any)) {
+	s := fx.engine.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, waiting := range singles {
+		if q := s.known(waiting); q == nil || !q.hasQueued {
+			complain("executions of %+v are queued, and no queue knows of them", waiting)
+		}
+	}
+	for _, b := range batches {
+		if q := s.batches[b.No]; q == nil || !q.hasQueued && !q.closed {
+			complain("items of batch %d are queued, and no queue knows of them", b.No)
+		}
+	}
+	for _, q := range s.batches {
+		s.listed(q, complain)
+	}
+	for number, a := range s.accounts {
+		for _, sh := range a.shares {
+			if !s.closed && a.held < s.limits.Permits && sh.held < sh.limit && sh.fair().Waits {
+				complain("a queue of account %d waits while a slot is free", number)
+			}
+			for _, w := range sh.workflows {
+				s.listed(w.singles, complain)
+				for _, lane := range w.lanes {
+					s.listed(lane, complain)
+				}
+			}
+		}
+	}
+}
+
+// known is singlesOf that makes no queue.
+func (s *slots) known(waiting store.QueuedActor) *queue {
+	a := s.accounts[waiting.Account]
+	if a == nil {
+		return nil
+	}
+	sh := a.shares[0]
+	if waiting.Environment == chargehand.Test {
+		sh = a.shares[1]
+	}
+	w := sh.workflows[waiting.Workflow]
+	switch {
+	case w == nil:
+		return nil
+	case s.limits.PerKey <= 0 || waiting.Actor == 0:
+		return w.singles
+	}
+	return w.lanes[waiting.Actor]
+}
+
+// listed checks that q and its groups are in the lists in which they wait, and in no others.
+func (s *slots) listed(q *queue, complain func(string, ...any)) {
+	var wants *group
+	switch {
+	case q.closed || q.held >= q.limit:
+	case len(q.ready) > q.woken:
+		wants = &q.groups.ready
+	case q.hasQueued && len(q.granted)-q.woken+q.taken < maxGrant:
+		wants = &q.groups.queued
+	}
+	if q.wants != wants || (q.position.List() != nil) != (wants != nil && s.limits.AllowsKey(q.key.held)) {
+		complain("the queue of %+v (batch %d) is not listed as it waits", q.owner, q.batch)
+	}
+	for _, g := range [...]*group{&q.groups.ready, &q.groups.queued} {
+		takesTurns := g.queues.First() != nil && s.limits.Allows(q.workflow.held)
+		if (g.position.List() != nil) != takesTurns || (g.ofWorkflow.List() != nil) != (g.waiting > 0) {
+			complain("a group of %+v (batch %d) is not listed as it waits", q.owner, q.batch)
+		}
 	}
 }
 

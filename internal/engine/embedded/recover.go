@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"maps"
 
 	"github.com/chargehand/chargehand/internal/store"
 )
@@ -33,6 +34,7 @@ func (e *Engine) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(queued, func(_ store.QueuedWorkflow, n int64) bool { return n == 0 }) // all of them were delayed
 	e.queued.count = queued
 	for _, a := range accounts {
 		e.accounts.Store(a.No, a.ID)

@@ -21,6 +21,7 @@ func (e *Engine) Start(ctx context.Context, start engine.Start) (store.Execution
 		return e.startDelayed(ctx, start)
 	}
 	row := start.Row
+	row.StartMs = 0 // no delay, or one that is over already: the bound of the queue counts it
 	row.Status, row.Phase, row.State = chargehand.Initial, chargehand.Pending, store.StateQueued
 	row.Machine, row.StartedMs, row.FinishedMs = machine.Revision, 0, 0
 	q, lease := e.slots.acquireNew(row.Account, ownerOf(&row))
