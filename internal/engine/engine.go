@@ -86,7 +86,7 @@ type Engine interface {
 	// accepting transaction. Errors: ErrQueueFull, store.ErrUnavailable, the error of s.InTx.
 	Start(ctx context.Context, s Start) (store.Execution, error)
 
-	// BatchReady tells the engine that the rows of a batch (all StateQueued) are durable.
+	// BatchReady tells the engine that the rows of a batch (StateQueued or StateDelayed) are durable.
 	// The engine also finds them by itself after a restart.
 	BatchReady(batch int64)
 

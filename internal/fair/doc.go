@@ -11,5 +11,6 @@
 // Keys (who has started the executions) may be bounded, too: each to so many permits in an environment, over all its
 // workflows. Then the keys of a workflow take turns, so that none waits behind one that holds all it may, and within a
 // key the longest wait is served first. The permit that brings a key to its bound goes to the workflow that has waited
-// for one of the key longest.
+// for one of the key longest, among those that may hold one more. So where workflows are bounded, too, a key may wait
+// in a workflow that others fill for as long as it has work in another one.
 package fair

@@ -109,7 +109,7 @@ type lane[T any] struct {
 type key[T any] struct {
 	number int64
 	held   int
-	lanes  List[*lane[T]] // in all workflows, in the order of their latest permits
+	lanes  List[*lane[T]] // in all workflows, in the order in which they began to wait or got their latest permits
 }
 
 // Ticket is the position of a value in the line.
@@ -174,6 +174,9 @@ func (l *Line[T]) Push(o Owner, value T) *Ticket[T] {
 	a := l.lane(s, o)
 	t := &Ticket[T]{owner: o, value: value}
 	t.node.Value = t
+	if a.tickets.First() == nil {
+		l.putLast(a)
+	}
 	a.tickets.Push(&t.node)
 	l.waiting++
 	l.arrange(s, a)
@@ -251,11 +254,16 @@ func (l *Line[T]) hold(at int, a *lane[T]) {
 	a.key.held++
 	a.held++
 	l.afterLive = at == 0
-	if l.limits.PerKey > 0 { // behind its other lanes, when they all wait for one permit of the key
+	l.putLast(a)
+	l.arrangeAll(s, a, a.key.held == l.limits.PerKey)
+}
+
+// putLast puts a lane behind the others of its key, for when they all wait for one permit of the key.
+func (l *Line[T]) putLast(a *lane[T]) {
+	if l.limits.PerKey > 0 {
 		a.ofKey.Leave()
 		a.key.lanes.Push(&a.ofKey)
 	}
-	l.arrangeAll(s, a, a.key.held == l.limits.PerKey)
 }
 
 // arrangeAll calls arrange for a lane that holds one permit more or less. If that brings its key to its bound, or away

@@ -204,6 +204,20 @@ func TestWorkflowsOfAKeyAlternate(t *testing.T) {
 	}
 }
 
+// TestKeyServesWhoWaitsLongest: of the workflows of a key, the one that has waited longest gets the permit that comes
+// back, whichever of them got the latest one.
+func TestKeyServesWhoWaitsLongest(t *testing.T) {
+	l := NewLine[string](Limits{Permits: 8, PerKey: 2})
+	l.Take(started(1, 7))
+	l.Take(started(2, 7))
+	l.Push(started(2, 7), "first")
+	l.Push(started(1, 7), "second")
+	l.Release(started(2, 7))
+	if v, _, ok := l.Next(); !ok || v != "first" {
+		t.Errorf("the permit goes to %q", v)
+	}
+}
+
 // TestKeyWaitsInABusyWorkflow: a key waits for its only permit in two workflows. In one of them many other keys wait,
 // too.
 func TestKeyWaitsInABusyWorkflow(t *testing.T) {

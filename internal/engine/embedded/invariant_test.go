@@ -252,7 +252,8 @@ func (fx *fixture) leases(leases map[*queue]int, active int, batches []store.Bat
 	}
 }
 
-// queues checks that queued rows have a queue that knows of them, and that every queue is in the lists in which it waits.
+// queues checks that queued rows have a queue that knows of them, and that every queue is in the lists in which it
+// waits.
 func (fx *fixture) queues(singles []store.QueuedActor, batches []store.Batch, complain func(string, ...any)) {
 	s := fx.engine.slots
 	s.mu.Lock()
@@ -319,8 +320,8 @@ func (s *slots) listed(q *queue, complain func(string, ...any)) {
 		complain("the queue of %+v (batch %d) is not listed as it waits", q.owner, q.batch)
 	}
 	for _, g := range [...]*group{&q.groups.ready, &q.groups.queued} {
-		takesTurns := g.queues.First() != nil && s.limits.Allows(q.workflow.held)
-		if (g.position.List() != nil) != takesTurns || (g.ofWorkflow.List() != nil) != (g.waiting > 0) {
+		isEligible := g.queues.First() != nil && s.limits.Allows(q.workflow.held)
+		if (g.position.List() != nil) != isEligible || (g.ofWorkflow.List() != nil) != (g.waiting > 0) {
 			complain("a group of %+v (batch %d) is not listed as it waits", q.owner, q.batch)
 		}
 	}

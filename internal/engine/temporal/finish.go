@@ -13,8 +13,8 @@ import (
 )
 
 // finish is the activity that makes an execution's row final. Repeating it changes nothing. A row that another process
-// has ended, or that is gone, is a conflict; one that was suspended before the workflow knew of it stays as it is; every
-// other failure, also of a row that is not final, is an error, so that the activity is repeated.
+// has ended, or that is gone, is a conflict; one that was suspended before the workflow knew of it stays as it is;
+// every other failure, also of a row that is not final, is an error, so that the activity is repeated.
 func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	phase, err := parsePhase(e.Phase)
 	if err != nil {

@@ -144,8 +144,8 @@ func TestSuspendAcrossRuns(t *testing.T) {
 	}
 }
 
-// TestSuspendAtTheEnd suspends an execution whose machine ends before the workflow has the message. The row does not end
-// before it is resumed, and has no slot until then.
+// TestSuspendAtTheEnd suspends an execution whose machine ends before the workflow has the message. The row does not
+// end before it is resumed, and has no slot until then.
 func TestSuspendAtTheEnd(t *testing.T) {
 	t.Parallel()
 	setSuspended := func(o *workerFixture, no int64, on bool) {
