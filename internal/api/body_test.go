@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/service"
 	"github.com/chargehand/chargehand/internal/value"
@@ -204,4 +205,29 @@ func TestBatchBodyLimit(t *testing.T) {
 		t.Errorf("%d bytes arrived", len(text))
 	}
 	wantProblem(t, request{method: "POST", path: pathW + "/batch", body: strings.Repeat(" ", 33<<20)}.to(s), 413, "payload_too_large")
+}
+
+// TestAnswerAfterSlowStoring: what takes longer to store than an answer may take to be written is answered too.
+func TestAnswerAfterSlowStoring(t *testing.T) {
+	const long = 600 * time.Millisecond
+	s := newServer(t, &fake{
+		uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
+			_, err := io.Copy(io.Discard, r.Content)
+			<-time.After(long)
+			return fixtureFile(), false, err
+		},
+		putSecret: func(string, value.Value) (*service.Secret, bool, error) {
+			<-time.After(long)
+			return fixtureSecret(), true, nil
+		},
+	})
+	s.http.WriteTimeout, s.idle = long/3, long/3
+	addr := start(t, s)
+	const key = " HTTP/1.1\r\nHost: h\r\nx-api-key: " + goodKey + "\r\n"
+	if a := raw(t, addr, "POST /api/v1/files"+key+"Content-Length: 3\r\n\r\nabc"); a.status != 201 {
+		t.Errorf("a file: %d\n%s", a.status, a.body)
+	}
+	if a := raw(t, addr, "PUT /api/v1/secrets/s"+key+"Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"+`{"value":"x"}`); a.status != 201 {
+		t.Errorf("JSON: %d\n%s", a.status, a.body)
+	}
 }
