@@ -302,3 +302,25 @@ func TestWaitForNoBody(t *testing.T) {
 		t.Errorf("without its body: %d", a.status)
 	}
 }
+
+// TestStreamsForNoBody: answers that begin before their end is known do not wait either for a body that is announced,
+// never sent, and read by nothing.
+func TestStreamsForNoBody(t *testing.T) {
+	addr := start(t, newServer(t, &fake{}))
+	for _, path := range []string{"/api/v1/files/" + fileID.String() + "/content", pathE + "/archive", pathE + "/events"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(readTimeout / 2))
+			io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nContent-Length: 10\r\n\r\n")
+			head, err := bufio.NewReader(conn).ReadString('\n')
+			if err != nil || !strings.Contains(head, " 200 ") {
+				t.Errorf("%q %v", head, err)
+			}
+		})
+	}
+}
