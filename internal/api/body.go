@@ -210,9 +210,13 @@ type longReader struct {
 	read    int64         // bytes so far
 	waited  time.Duration // spent in Read; the time that the server itself needs in between does not count
 	moved   time.Time
+	ended   bool // with io.EOF
 }
 
 func (l *longReader) Read(b []byte) (int, error) {
+	if l.ended { // net/http waits for what comes behind the body, and has no limit for that
+		return 0, io.EOF
+	}
 	now := time.Now()
 	if left := l.idle + time.Duration(l.read*int64(time.Second)/l.slowest) - l.waited; left < l.idle || now.Sub(l.moved) > l.idle/10 {
 		until := now.Add(min(left, l.idle))
@@ -224,6 +228,7 @@ func (l *longReader) Read(b []byte) (int, error) {
 	n, err := l.body.Read(b)
 	l.read += int64(n)
 	l.waited += time.Since(now)
+	l.ended = errors.Is(err, io.EOF)
 	return n, err
 }
 

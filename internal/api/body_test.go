@@ -1,17 +1,22 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
+	"net"
 	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chargehand/chargehand/internal/service"
+	"github.com/chargehand/chargehand/internal/signin"
 	"github.com/chargehand/chargehand/internal/value"
 )
 
@@ -204,4 +209,64 @@ func TestBatchBodyLimit(t *testing.T) {
 		t.Errorf("%d bytes arrived", len(text))
 	}
 	wantProblem(t, request{method: "POST", path: pathW + "/batch", body: strings.Repeat(" ", 33<<20)}.to(s), 413, "payload_too_large")
+}
+
+// TestAnswerAfterSlowStoring: what takes longer to store than an answer may take to be written is answered too.
+func TestAnswerAfterSlowStoring(t *testing.T) {
+	const long = 600 * time.Millisecond
+	s := newServer(t, &fake{
+		uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
+			_, err := io.Copy(io.Discard, r.Content)
+			<-time.After(long)
+			return fixtureFile(), false, err
+		},
+		putSecret: func(string, value.Value) (*service.Secret, bool, error) {
+			<-time.After(long)
+			return fixtureSecret(), true, nil
+		},
+	})
+	s.http.WriteTimeout, s.idle = long/3, long/3
+	addr := start(t, s)
+	const key = " HTTP/1.1\r\nHost: h\r\nx-api-key: " + goodKey + "\r\n"
+	if a := raw(t, addr, "POST /api/v1/files"+key+"Content-Length: 3\r\n\r\nabc"); a.status != 201 {
+		t.Errorf("a file: %d\n%s", a.status, a.body)
+	}
+	if a := raw(t, addr, "PUT /api/v1/secrets/s"+key+"Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"+`{"value":"x"}`); a.status != 201 {
+		t.Errorf("JSON: %d\n%s", a.status, a.body)
+	}
+}
+
+// slowSignIn takes longer for a sign-in than the body of one may take.
+type slowSignIn struct {
+	fakeSignIn
+	takes time.Duration
+}
+
+func (f *slowSignIn) SignIn(ctx context.Context, email, password string, from signin.Client) (*signin.Session, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(f.takes):
+	}
+	return f.fakeSignIn.SignIn(ctx, email, password, from)
+}
+
+// TestNoTimeLimitBehindABody: the time limit of a body that has come to its end does not end the request.
+func TestNoTimeLimitBehindABody(t *testing.T) {
+	s := New(Config{Service: &fake{}, SignIn: &slowSignIn{takes: 500 * time.Millisecond}})
+	s.http.ReadHeaderTimeout = 200 * time.Millisecond
+	addr := start(t, s)
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	body := `{"email":"ada@example.com","password":"x"}`
+	io.WriteString(conn, "POST /api/v1/session HTTP/1.1\r\nHost: "+addr+"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+	<-time.After(50 * time.Millisecond) // longReader moves its limit with the second read
+	fmt.Fprintf(conn, "%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	if a := readAnswer(t, bufio.NewReader(conn)); a.status >= 300 {
+		t.Errorf("%d\n%s", a.status, a.body)
+	}
 }

@@ -93,9 +93,6 @@ func (c *call) run() error {
 			return err
 		}
 	}
-	if rt == nil || rt.body == nil {
-		c.hurry() // nothing reads the body
-	}
 	if rt == nil && c.isUIPage() {
 		c.route = c.server.uiRoute
 		return c.uiPage()

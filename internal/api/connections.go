@@ -13,7 +13,7 @@ import (
 )
 
 // A client that is turned away has lingerTime to read why; at most lingering clients do that at once. A client without
-// a key has as long to send the body of a request that was refused (hurry).
+// a key has as long to send the body of a request that was refused (limitRest).
 const (
 	lingerTime = time.Second
 	lingering  = 128

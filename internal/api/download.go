@@ -77,8 +77,7 @@ func (w *contentWriter) Header() http.Header { return w.call.w.Header() }
 func (w *contentWriter) WriteHeader(status int) {
 	w.status = status
 	if status < http.StatusBadRequest {
-		w.call.status = status
-		w.call.w.WriteHeader(status)
+		w.call.head(status)
 	}
 }
 

@@ -39,9 +39,7 @@ func (c *call) send(status int, mediaType []string, body []byte) {
 	if len(body) > 1<<10 || c.r.Method == http.MethodHead { // net/http counts short bodies itself
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
-	c.limitRest()
-	c.status = status
-	c.w.WriteHeader(status)
+	c.head(status)
 	if c.r.Method == http.MethodHead {
 		return
 	}
@@ -72,7 +70,16 @@ func show[Found, View any](c *call, found Found, err error, view func(Found) Vie
 
 // empty answers without a body.
 func (c *call) empty(status int) {
+	c.head(status)
+}
+
+// head begins the answer.
+func (c *call) head(status int) {
 	c.limitRest()
+	if c.begun { // what was sent, and what was done with it, may have taken longer than answers may
+		// A writer that knows no deadlines has none to move.
+		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
+	}
 	c.status = status
 	c.w.WriteHeader(status)
 }
@@ -101,7 +108,6 @@ func (c *call) fail(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	c.r.Body = c.arriving // net/http looks at its own: whether the client waits for leave to send, and what is left of it
-	c.hurry()
 	c.readRest()
 	status := statusOf(shown)
 	h := c.w.Header()
@@ -132,13 +138,13 @@ func (c *call) fail(err error) {
 // sendEarly answers a request of which the client may be sending more.
 func (c *call) sendEarly(status int, mediaType []string, body []byte) {
 	h := c.w.Header()
-	drains := false
 	if c.unread() {
 		h["Connection"] = closeValue
-		if drains = c.drains(); drains {
-			h["Content-Length"] = []string{strconv.Itoa(len(body))} // the client must see the end of the answer at once
-			_ = http.NewResponseController(c.w).EnableFullDuplex()  // HTTP/2 always is
-		}
+	}
+	drains := c.drains()
+	if drains {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))} // the client must see the end of the answer at once
+		_ = http.NewResponseController(c.w).EnableFullDuplex()  // HTTP/2 always is
 	}
 	c.send(status, mediaType, body)
 	if drains {

@@ -50,8 +50,7 @@ func (s *stream) flow() error {
 	c := s.call
 	if c.status == 0 {
 		c.w.Header()["Content-Type"] = s.media
-		c.status = s.status
-		c.w.WriteHeader(s.status)
+		c.head(s.status)
 	}
 	// A writer that knows no deadlines has none to move.
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/page"
@@ -90,9 +89,6 @@ func (c *call) drawTask(status int, t page.Task) error {
 		return err
 	}
 	c.pageHeaders(page.TaskPolicy, "no-referrer")
-	if c.begun { // what was sent may have taken longer than answers may
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
-	}
 	c.sendEarly(status, []string{"text/html; charset=utf-8"}, text)
 	return nil
 }

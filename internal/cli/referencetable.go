@@ -124,9 +124,11 @@ At most ` + "`--max-connections`" + ` clients are connected at once (default 10,
 have open, ` + "`ulimit -n`" + `). For the next one, the connection that has waited longest for a request is closed; while all
 of them are being answered, it gets 503 ` + "`unavailable`" + ` at once. A header must arrive within 10 seconds and a body of up
 to 1 MiB within 30; a longer one has 30 seconds, and another one for every 8 KiB that have arrived. What signs in has 10
-seconds in place of 30. The body of a request that is refused, from a client that has shown no valid key, has one
-second; then the answer is sent, and another second later the connection is closed. A request asks for at most 16
-ranges of a file.
+seconds in place of 30. The body of a request that is refused has at most two seconds, or one from a client that has
+shown no valid key. If it announces at most 256 KiB, it is read before the answer; when the time is over, the answer is
+sent, and the rest has as long again. If it is larger or comes in chunks, the answer is sent at once, and the time
+counts from there. Then the connection is closed; it is kept only if the body came before the answer
+([more](api.md#errors)). A request asks for at most 16 ranges of a file.
 
 ## Queues
 
