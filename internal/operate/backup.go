@@ -78,6 +78,9 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 	if err := os.Rename(unfinished, copied); err != nil {
 		return report, err
 	}
+	if err := blob.SyncFolder(to); err != nil { // before the installation knows of a backup
+		return report, err
+	}
 	if err := errors.Join(checkCopied(ctx, cfg, rows, copied, to), unchecked); err != nil {
 		return report, err
 	}
