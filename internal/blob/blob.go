@@ -72,7 +72,7 @@ type Config struct {
 	// Protect is called by Put; nil: no protection, for tools that never delete.
 	Protect Protect
 	Log     *slog.Logger // nil: nothing is logged
-	// Sealer opens what is sealed; nil: sealed contents can only be listed and copied.
+	// Sealer opens what is sealed; nil: sealed contents can only be listed, and copied unchecked.
 	Sealer *secret.Sealer
 	// Seal has Put seal contents. It needs Sealer.
 	Seal bool

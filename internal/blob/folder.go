@@ -31,7 +31,7 @@ func OpenFolder(c Config) (*Store, error) {
 	for i := range 256 { // a page of a folder costs a walk: keep the walks small
 		prefixes = append(prefixes, string([]byte{digits[i>>4], digits[i&15], '/'}))
 	}
-	s, err := New(bucket, &folder{root: content, sync: syncFolder}, prefixes, c)
+	s, err := New(bucket, &folder{root: content, sync: SyncFolder}, prefixes, c)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func OpenFolder(c Config) (*Store, error) {
 // bucket does not offer, and with the folders made durable, which it does not promise.
 type folder struct {
 	root    string
-	sync    func(folder string) error // syncFolder
+	sync    func(folder string) error // SyncFolder
 	shelves sync.Map                  // the folders in root that are known to survive a power cut
 }
 
@@ -80,7 +80,8 @@ func (f *folder) Put(_ context.Context, path, key string, size int64) error {
 	return nil
 }
 
-func syncFolder(path string) error {
+// SyncFolder has the names in a folder survive a power cut. Errors: ErrUnavailable.
+func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return Unavailable(err)

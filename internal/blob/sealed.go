@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -73,7 +74,8 @@ type sealedReader struct {
 	size    int64 // of the content
 	at, end int64 // in it
 	chunk   []byte
-	rest    []byte // of the chunk that was opened last
+	rest    []byte    // of the chunk that was opened last
+	read    io.Writer // gets what was read, as it is stored; nil: nothing does
 	err     error
 }
 
@@ -112,8 +114,8 @@ func (r *sealedReader) open(ctx context.Context, name Name, offset, length int64
 		return r.damage(err)
 	}
 	head := make([]byte, secret.ContentHeaderBytes)
-	if _, err := io.ReadFull(r.stored, head); err != nil {
-		return readError(err)
+	if err := r.readStored(head); err != nil {
+		return err
 	}
 	if r.content, err = r.stored.store.sealer.OpenContent(head, r.digest.Sum); err != nil {
 		return r.damage(err)
@@ -158,8 +160,8 @@ func (r *sealedReader) next() error {
 		r.chunk = make([]byte, length)
 	}
 	sealed := r.chunk[:length]
-	if _, err := io.ReadFull(r.stored, sealed); err != nil {
-		return readError(err)
+	if err := r.readStored(sealed); err != nil {
+		return err
 	}
 	chunk, err := r.content.OpenChunk(sealed[:0], sealed, number, last)
 	if err != nil {
@@ -169,10 +171,14 @@ func (r *sealedReader) next() error {
 	return nil
 }
 
-// readError makes the end of what is stored, where there must be more, an outage.
-func readError(err error) error {
+// readStored fills p with what is stored next. An end where there must be more is an outage.
+func (r *sealedReader) readStored(p []byte) error {
+	_, err := io.ReadFull(r.stored, p)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read content: %w", Unavailable(io.ErrUnexpectedEOF))
+	}
+	if err == nil && r.read != nil {
+		_, err = r.read.Write(p)
 	}
 	return err
 }
@@ -204,8 +210,37 @@ func (r *sealedReader) Read(p []byte) (int, error) {
 
 func (r *sealedReader) Close() error { return r.stored.Close() }
 
-// Copy copies a content as it is stored, and returns its size. What is sealed stays sealed, and needs no keys; it is
-// checked when it is read. Other contents are checked on the way. Errors: ErrNotFound, ErrUnavailable, ErrDamaged.
+// openedReader reads a sealed content as it is stored. It gives each part only after that could be opened.
+type openedReader struct {
+	sealedReader
+	opened bytes.Buffer // and not given yet
+}
+
+func (s *Store) newOpenedReader(ctx context.Context, stored *storedReader, name Name) (*openedReader, error) {
+	digest, err := s.Digest(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &openedReader{sealedReader: sealedReader{stored: stored, digest: digest}}
+	r.read = &r.opened
+	return r, r.open(ctx, name, 0, -1)
+}
+
+func (r *openedReader) Read(p []byte) (int, error) {
+	for r.opened.Len() == 0 {
+		if r.at += int64(len(r.rest)); r.at >= r.end {
+			return 0, io.EOF
+		}
+		if err := r.next(); err != nil {
+			return 0, err
+		}
+	}
+	return r.opened.Read(p)
+}
+
+// Copy copies a content as it is stored, and returns its size. What is sealed stays sealed: it is checked on the way if
+// from has the keys, and else only when it is read. Other contents are always checked on the way. Errors: ErrNotFound,
+// ErrUnavailable, ErrDamaged.
 func Copy(ctx context.Context, from, to *Store, name Name) (int64, error) {
 	if !name.Sealed() {
 		return copyPlain(ctx, from, to, name)
@@ -219,7 +254,13 @@ func Copy(ctx context.Context, from, to *Store, name Name) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	got, err := to.receive(ctx, in, in.total, false)
+	var content io.Reader = in
+	if from.sealer != nil {
+		if content, err = from.newOpenedReader(ctx, in, name); err != nil {
+			return 0, fmt.Errorf("open content: %w", err)
+		}
+	}
+	got, err := to.receive(ctx, content, in.total, false)
 	if got.path != "" {
 		defer os.Remove(got.path)
 	}

@@ -309,6 +309,46 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// TestCopyChecksWhatItCanOpen: with the keys of the source, no sealed content is copied that cannot be read to its end.
+func TestCopyChecksWhatItCanOpen(t *testing.T) {
+	for _, n := range []int{0, 5, chunk, 2*chunk + 1} {
+		from, to, sealer := t.TempDir(), t.TempDir(), newSealer()
+		source, target := openSealed(t, from, sealer), openFolder(t, to, nil)
+		digest := putAll(t, source, blobtest.Noise(n))
+		name, err := source.Name(digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := storedFile(t, from)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []int{0, secret.ContentHeaderBytes - 1, secret.ContentHeaderBytes, len(whole) - 1} {
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= 1
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := blob.Copy(t.Context(), source, target, name); !errors.Is(err, blob.ErrDamaged) {
+				t.Errorf("%d bytes, damaged at %d: %v", n, at, err)
+			}
+			if _, err := target.SizeOf(t.Context(), name); !errors.Is(err, blob.ErrNotFound) {
+				t.Errorf("%d bytes, damaged at %d: the copy is there: %v", n, at, err)
+			}
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if size, err := blob.Copy(t.Context(), source, target, name); err != nil || size != int64(n) {
+			t.Errorf("copy of %d bytes: %d, %v", n, size, err)
+		}
+		if got, err := readPart(t, openSealed(t, to, sealer), digest, 0, -1); err != nil || !bytes.Equal(got, blobtest.Noise(n)) {
+			t.Errorf("the copy of %d bytes: %d, %v", n, len(got), err)
+		}
+	}
+}
+
 func TestSealedLimits(t *testing.T) {
 	s := openSealed(t, t.TempDir(), newSealer())
 	if _, _, err := s.Put(t.Context(), strings.NewReader("x"), 1<<63-1); err != nil {

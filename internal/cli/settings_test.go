@@ -15,10 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/chargehand/chargehand/internal/app"
-	"github.com/chargehand/chargehand/internal/app/apptest"
 	"github.com/chargehand/chargehand/internal/installation"
-	"github.com/chargehand/chargehand/internal/operate"
 )
 
 // writeFile writes a file below a new folder and returns its path.
@@ -94,17 +91,7 @@ func TestAConfigOfTheEnvironmentThatIsNotThere(t *testing.T) {
 func TestBackupWithFilesElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	settings := installation.Settings{DataDir: filepath.Join(dir, "data"), FilesURL: "file://" + filepath.Join(dir, "elsewhere")}
-	key, err := operate.CreateKey(t.Context(), settings, operate.NewKey{Preset: "all", Init: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := app.New(t.Context(), app.Config{Settings: settings, Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if status, answer := apptest.Serve(t, server, settings.DataDir, key).Ask("POST", "/files?filename=a.txt", "text/plain", "the content"); status != 201 {
-		t.Fatalf("upload: %d %v", status, answer)
-	}
+	serveWithAFile(t, settings)
 	config := writeFile(t, "serve.yaml", "listen: 127.0.0.1:9\ndata-dir: "+settings.DataDir+"\nfiles-url: "+settings.FilesURL+"\n")
 
 	code, _, log := command(t, "backup", "--data-dir", settings.DataDir, filepath.Join(dir, "poor"))

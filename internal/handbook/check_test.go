@@ -196,7 +196,7 @@ var (
 	continued = regexp.MustCompile(`\\\n\s*`)
 	comment   = regexp.MustCompile(`(?m)(^|\s)#.*$`)
 	ending    = regexp.MustCompile(`[|;&<>()\n]`)
-	before    = regexp.MustCompile(`^((sudo|exec|nohup|time|if|while|until|do|then|!|-u \S+|[A-Z_]+=\S*)\s+)+|^ExecStart=`)
+	before    = regexp.MustCompile(`^((sudo|exec|nohup|time|if|while|until|do|then|!|-u \S+|systemd-run(\s+--\S+)*|[A-Z_]+=\S*)\s+)+|^ExecStart=`)
 	quoted    = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 )
 
@@ -367,6 +367,7 @@ func TestChecks(t *testing.T) {
 		"chargehand run a/b --input '{\"a\": \"--nosuch\"}' # --nosuch":  true,
 		"chargehand backup --data-dir /x \\\n  --nosuch /y":              false,
 		"chargehand batch a/b --items x.csv -o jsonl > out --nosuch":     true,
+		"sudo systemd-run --pipe --uid=x chargehand backup --nosuch":     false,
 		"chargehand keys":               false,
 		"cd chargehand":                 true,
 		"docker run chargehand:1 serve": true,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/blob"
 	"github.com/chargehand/chargehand/internal/installation"
+	"github.com/chargehand/chargehand/internal/keyring"
 	"github.com/chargehand/chargehand/internal/secret"
 	"github.com/chargehand/chargehand/internal/store"
 	"github.com/chargehand/chargehand/internal/store/sqlite"
@@ -18,15 +19,17 @@ import (
 
 // BackupReport counts what was copied.
 type BackupReport struct {
-	Files int
-	Bytes int64
+	Files  int
+	Sealed int // of them
+	Bytes  int64
 }
 
 // Backup copies the database, the master key and all files to a new folder, beside a running
 // server. The database comes first: content that its copy refers to stays for at least an
 // hour after its last reference, longer than it takes to copy. If a content that the copy refers
-// to was not there to be copied, what there is stays, for one lost file must not keep the rest
-// from being saved; but Backup fails, and the installation knows of no new backup.
+// to was not there to be copied, or was damaged, or the keys do not open with the master key, what
+// there is stays, for one lost file must not keep the rest from being saved; but Backup fails, and
+// the installation knows of no new backup.
 func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupReport, error) {
 	var report BackupReport
 	cfg, err := cfg.WithDefaults()
@@ -60,10 +63,13 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 	if err != nil {
 		return report, err
 	}
-	if err := secret.Write(filepath.Join(to, installation.MasterKeyName), after.Join(ring)); err != nil {
+	ring = after.Join(ring)
+	if err := secret.Write(filepath.Join(to, installation.MasterKeyName), ring); err != nil {
 		return report, err
 	}
-	report, err = copyContents(ctx, cfg, filepath.Join(to, installation.FilesName))
+	rows := store.New(db)
+	sealer, unchecked := openSealer(ctx, rows, ring)
+	report, err = copyContents(ctx, cfg, sealer, filepath.Join(to, installation.FilesName))
 	if err != nil {
 		return report, err
 	}
@@ -72,11 +78,27 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 	if err := os.Rename(unfinished, copied); err != nil {
 		return report, err
 	}
-	if err := checkCopied(ctx, cfg, store.New(db), copied, to); err != nil {
+	if err := blob.SyncFolder(to); err != nil { // before the installation knows of a backup
+		return report, err
+	}
+	if err := errors.Join(checkCopied(ctx, cfg, rows, copied, to), unchecked); err != nil {
 		return report, err
 	}
 	at := []byte(time.Now().UTC().Format(time.RFC3339))
-	return report, store.New(db).Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(installation.MetaBackup, at) })
+	return report, rows.Update(ctx, func(tx *store.Tx) error { return tx.SetMeta(installation.MetaBackup, at) })
+}
+
+// openSealer reads the keys of the installation; nil: it has none yet, and nothing is sealed. Errors: what is sealed
+// cannot be checked.
+func openSealer(ctx context.Context, rows *store.Store, ring *secret.Keyring) (*secret.Sealer, error) {
+	keys, err := keyring.Read(ctx, rows, ring)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("what is encrypted was copied, and not checked: %w", err)
+	}
+	return secret.NewSealer(keys), nil
 }
 
 // listedMissing is how many of the contents that a backup lacks its error names.
@@ -107,14 +129,15 @@ func checkCopied(ctx context.Context, cfg installation.Settings, live *store.Sto
 	if inspect.more > 0 {
 		missing += fmt.Sprintf("; and %d more", inspect.more)
 	}
-	advice := "`chargehand doctor` lists all of them"
+	advice := "`chargehand doctor --deep` lists all of them"
 	if cfg.FilesURL == "" {
 		advice += ". If the server keeps its files elsewhere, give --files-url as it has it, or its --config"
 	}
-	return fmt.Errorf("the backup lacks what %s does not have, although the database refers to it: %s. %s", location, missing, advice)
+	return fmt.Errorf("the backup lacks what %s does not have, or has damaged, although the database refers to it: %s. %s", location, missing, advice)
 }
 
-// Restore makes a data directory from a backup. The directory must be new or empty.
+// Restore makes a data directory from a backup. The directory must be new or empty. Sealed contents are not checked:
+// the database, which has the keys to them, comes last.
 func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 	var report BackupReport
 	// It is not opened here: a backup may be kept where nothing can be written.
@@ -128,7 +151,7 @@ func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 	if err := freshFolder(dataDir); err != nil {
 		return report, err
 	}
-	report, err = copyContents(ctx, installation.Settings{DataDir: from}, filepath.Join(dataDir, installation.FilesName))
+	report, err = copyContents(ctx, installation.Settings{DataDir: from}, nil, filepath.Join(dataDir, installation.FilesName))
 	if err != nil {
 		return report, err
 	}
@@ -159,10 +182,10 @@ func copyKey(from, to string) error {
 }
 
 // copyContents copies every content, as it is stored. One that is damaged is left out: what looks for the contents that
-// rows refer to finds that it is missing.
-func copyContents(ctx context.Context, from installation.Settings, to string) (BackupReport, error) {
+// rows refer to finds that it is missing. Without a sealer, sealed contents are not checked.
+func copyContents(ctx context.Context, from installation.Settings, sealer *secret.Sealer, to string) (BackupReport, error) {
 	var report BackupReport
-	source, err := from.OpenContents(ctx, nil, nil)
+	source, err := from.OpenContents(ctx, sealer, nil)
 	if err != nil {
 		return report, err
 	}
@@ -177,7 +200,9 @@ func copyContents(ctx context.Context, from installation.Settings, to string) (B
 		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged) {
 			return nil // the first was swept meanwhile
 		}
-		report.Files++
+		if report.Files++; c.Name.Sealed() {
+			report.Sealed++
+		}
 		report.Bytes += size
 		return err
 	})

@@ -84,22 +84,61 @@ func TestBackupIsRestoredWithItsFilesAndWhatRuns(t *testing.T) {
 
 // TestADamagedFileIsLeftOutOfABackup: the backup fails and names it, and has all else.
 func TestADamagedFileIsLeftOutOfABackup(t *testing.T) {
+	for _, encrypt := range []string{installation.EncryptSecrets, installation.EncryptAll} {
+		t.Run(encrypt, func(t *testing.T) {
+			dir := t.TempDir()
+			settings := installation.Settings{DataDir: filepath.Join(dir, "data"), Encrypt: encrypt}
+			i := installWith(t, settings)
+			i.Ask("POST", "/files?filename=rotten.txt", "text/plain", "the content")
+			flipOnlyContent(t, settings.DataDir)
+			i.Ask("POST", "/files?filename=good.txt", "text/plain", "another content")
+			copied := filepath.Join(dir, "copy")
+			if _, err := operate.Backup(t.Context(), settings, copied); err == nil || !strings.Contains(err.Error(), `"rotten.txt"`) {
+				t.Errorf("backup of a damaged file: %v", err)
+			}
+			if made := backups(t, settings); !strings.Contains(made, "none was made") {
+				t.Errorf("it counts as the last backup: %s", made)
+			}
+			report, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again"))
+			if err != nil || report.Files != 1 {
+				t.Errorf("restored: %+v, %v", report, err)
+			}
+		})
+	}
+}
+
+// flipOnlyContent changes a byte of the only content that is below a folder.
+func flipOnlyContent(t *testing.T, dir string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "files", "content", "*", "*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the contents %q, %v; want one", found, err)
+	}
+	stored, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored[len(stored)-1] ^= 1
+	if err := os.WriteFile(found[0], stored, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWhatIsEncryptedIsNoBackupWithoutItsKeys: with the master key of another installation all is copied, and could not
+// be checked or read.
+func TestWhatIsEncryptedIsNoBackupWithoutItsKeys(t *testing.T) {
 	dir := t.TempDir()
-	i := install(t, filepath.Join(dir, "data"))
-	_, file := i.Ask("POST", "/files?filename=rotten.txt", "text/plain", "the content")
-	i.Ask("POST", "/files?filename=good.txt", "text/plain", "another content")
-	apptest.Damage(t, i.Dir, file["sha256"].(string))
-	settings := installation.Settings{DataDir: i.Dir}
-	copied := filepath.Join(dir, "copy")
-	if _, err := operate.Backup(t.Context(), settings, copied); err == nil || !strings.Contains(err.Error(), `"rotten.txt"`) {
-		t.Errorf("backup of a damaged file: %v", err)
+	settings := installation.Settings{DataDir: filepath.Join(dir, "data"), Encrypt: installation.EncryptAll}
+	i := installWith(t, settings)
+	i.Ask("POST", "/files?filename=a.txt", "text/plain", "the content")
+	other := settings
+	other.MasterKeyFile = apptest.MasterFile(t)
+	report, err := operate.Backup(t.Context(), other, filepath.Join(dir, "copy"))
+	if err == nil || !strings.Contains(err.Error(), "not checked") || !strings.Contains(err.Error(), "master key") || report.Files != 1 {
+		t.Errorf("backup with another master key: %+v, %v", report, err)
 	}
 	if made := backups(t, settings); !strings.Contains(made, "none was made") {
 		t.Errorf("it counts as the last backup: %s", made)
-	}
-	report, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again"))
-	if err != nil || report.Files != 1 {
-		t.Errorf("restored: %+v, %v", report, err)
 	}
 }
 
