@@ -78,7 +78,7 @@ func (c *call) head(status int) {
 	c.limitRest()
 	if c.begun { // what was sent, and what was done with it, may have taken longer than answers may
 		// A writer that knows no deadlines has none to move.
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
+		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.http.WriteTimeout))
 	}
 	c.status = status
 	c.w.WriteHeader(status)

@@ -21,7 +21,9 @@ type rejections struct {
 	open    map[libquickjs.TJSValue]rejection // by promise
 	last    int                               // the number of the last one
 
-	argument libquickjs.TJSValue // of a call; what the heap of Go holds does not move
+	// Arguments of calls: what the heap of Go holds does not move.
+	argument libquickjs.TJSValue
+	usage    libquickjs.TJSMemoryUsage
 }
 
 // rejection holds a reference to its promise and to its reason, so that the memory of neither is used again.
@@ -115,9 +117,8 @@ func (r *rejections) raise() {
 
 // heapBytes is what the data of the script takes now. It walks the whole heap.
 func (r *rejections) heapBytes() int64 {
-	usage := new(libquickjs.TJSMemoryUsage)
-	libquickjs.XJS_ComputeMemoryUsage(r.tls, libquickjs.XJS_GetRuntime(r.tls, r.context), uintptr(unsafe.Pointer(usage)))
-	return usage.Fmalloc_size
+	libquickjs.XJS_ComputeMemoryUsage(r.tls, libquickjs.XJS_GetRuntime(r.tls, r.context), uintptr(unsafe.Pointer(&r.usage)))
+	return r.usage.Fmalloc_size
 }
 
 // close gives back what is held of the VM, which is to be closed afterwards.

@@ -73,7 +73,7 @@ func (r *run) receivePublished() {
 // end writes the end of the execution and completes the workflow, once nothing of it runs any more. Emitted events are
 // stored and detached children are started before the row shows the end.
 func (r *run) end() error {
-	entries := r.machine.TakeTimeline()
+	r.rest = r.machine.TakeTimeline()
 	attended := func(s childStep) bool { return s.Start == nil || s.Start.Await }
 	r.children.queue = slices.DeleteFunc(r.children.queue, attended)
 	for r.failure == nil && (!r.bus.idle() || r.children.sending != nil || len(r.children.queue) > 0 || !r.tasks.idle()) {
@@ -91,7 +91,7 @@ func (r *run) end() error {
 	if r.failure != nil {
 		return r.failure
 	}
-	if err := r.writeEnd(r.finish, entries); err != nil {
+	if err := r.writeEnd(r.finish, r.rest); err != nil {
 		return err
 	}
 	if !r.isFinal { // otherwise it was cancelled, and they are stopped with the workflow
@@ -154,7 +154,7 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 		if len(entries) > 0 || !tally.Empty() {
 			e.Timeline = r.secrets.EncodeTimeline(entries, tally, end.Known(r.input)...)
 		}
-		e.Anyway = r.machine == nil || r.machine.Suspended() || c.Phase == chargehand.Cancelled
+		e.UnlessSuspended = r.machine != nil && !r.machine.Suspended() && c.Phase != chargehand.Cancelled
 		conflict, err := r.writeEnding(&e)
 		if err != nil {
 			return err
@@ -189,13 +189,14 @@ func (r *run) writeEnding(e *ending) (conflict bool, err error) {
 				return false, err
 			}
 		}
-		e.Anyway = r.awaitResumption()
+		e.UnlessSuspended = !r.awaitResumption()
 		e.FinishedMs = max(e.FinishedMs, workflow.Now(r.ctx).UnixMilli())
 	}
 }
 
-// awaitResumption waits for a message that resumes or cancels the execution: one follows every change of a row that
-// says that it is suspended. It reports whether the workflow was cancelled in Temporal itself.
+// awaitResumption waits for a message that the execution is resumed, cancelled or suspended: one follows every such
+// change of the row. After the restore of a database in which the row was not suspended yet, none comes before the
+// execution is suspended again or cancelled. It reports whether the workflow was cancelled in Temporal itself.
 func (r *run) awaitResumption() (canceled bool) {
 	for {
 		_ = workflow.Await(r.ctx, func() bool { return r.signals.Len() > 0 || r.canceled.Err() != nil })
@@ -204,7 +205,8 @@ func (r *run) awaitResumption() (canceled bool) {
 			if !r.signals.ReceiveAsync(&m) {
 				break
 			}
-			if m.Kind == kindResume || m.Kind == kindCancel {
+			switch m.Kind {
+			case kindSuspend, kindResume, kindCancel:
 				return false
 			}
 		}

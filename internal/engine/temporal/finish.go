@@ -35,8 +35,8 @@ func (a *activities) finish(ctx context.Context, e ending) (finished, error) {
 	var messages []store.OutboxMessage
 	var suspended bool
 	err = a.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		row, err = rowOf(&tx.Reader, e.No, e.Execution)
-		suspended = err == nil && row.Phase == chargehand.Suspended && !e.Anyway
+		row, err = lockRow(tx, e.No, e.Execution) // nothing suspends it between this look and the end
+		suspended = err == nil && row.Phase == chargehand.Suspended && e.UnlessSuspended
 		switch {
 		case errors.Is(err, store.ErrNotFound): // the row is as empty as that of an execution that has ended
 			return nil

@@ -15,6 +15,16 @@ import (
 // store.ErrNotFound.
 func rowOf(r *store.Reader, no int64, id chargehand.ExecutionID) (store.Execution, error) {
 	row, err := r.ExecutionByNo(no)
+	return ofID(row, id, err)
+}
+
+// lockRow is rowOf that locks the row until the Update is committed.
+func lockRow(tx *store.Tx, no int64, id chargehand.ExecutionID) (store.Execution, error) {
+	row, err := tx.LockExecution(no)
+	return ofID(row, id, err)
+}
+
+func ofID(row store.Execution, id chargehand.ExecutionID, err error) (store.Execution, error) {
 	if err == nil && row.ID != id {
 		return store.Execution{}, store.ErrNotFound
 	}

@@ -218,6 +218,20 @@ func TestFinish(t *testing.T) {
 	if err != nil || !got.Conflict || o.row(y.No).Phase != chargehand.Cancelled {
 		t.Errorf("%+v, %v; the row is %s", got, err, o.row(y.No).Phase)
 	}
+	z := o.accept(p, 1)
+	o.update(func(tx *store.Tx) error {
+		_, err := tx.SetSuspended(z.No, true)
+		return err
+	})
+	e = ending{Execution: z.Execution, No: z.No, Phase: "completed", StartedMs: z.StartedMs, FinishedMs: z.StartedMs + 5, Output: []byte("1")}
+	e.UnlessSuspended = true
+	if got, err := a.finish(t.Context(), e); err != nil || !got.Suspended || o.row(z.No).Phase != chargehand.Suspended {
+		t.Errorf("suspended: %+v, %v; the row is %s", got, err, o.row(z.No).Phase)
+	}
+	e.UnlessSuspended = false // as of a worker that knows nothing of this
+	if got, err := a.finish(t.Context(), e); err != nil || got != (finished{}) || o.row(z.No).Phase != chargehand.Completed {
+		t.Errorf("suspended, and ended anyway: %+v, %v; the row is %s", got, err, o.row(z.No).Phase)
+	}
 	if got, err := a.finish(t.Context(), ending{No: 999, Phase: "completed", FinishedMs: 1, Output: []byte("1")}); err != nil || !got.Conflict {
 		t.Errorf("of a row that is gone: %+v, %v", got, err)
 	}

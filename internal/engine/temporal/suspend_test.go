@@ -13,7 +13,9 @@ import (
 	"github.com/chargehand/chargehand"
 	runner "github.com/chargehand/chargehand/internal/activity"
 	"github.com/chargehand/chargehand/internal/engine"
+	"github.com/chargehand/chargehand/internal/machine"
 	"github.com/chargehand/chargehand/internal/store"
+	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
 // suspendedRuns are the names of the recorded histories of executions that were suspended.
@@ -148,6 +150,7 @@ func TestSuspendAcrossRuns(t *testing.T) {
 // end before it is resumed, and has no slot until then.
 func TestSuspendAtTheEnd(t *testing.T) {
 	t.Parallel()
+	const definition = "do: [{a: " + get + "}]"
 	setSuspended := func(o *workerFixture, no int64, on bool) {
 		o.update(func(tx *store.Tx) error {
 			_, err := tx.SetSuspended(no, on)
@@ -184,7 +187,7 @@ func TestSuspendAtTheEnd(t *testing.T) {
 			t.Parallel()
 			var o *workerFixture
 			var no, endedMs int64
-			simulate(t, "do: [{a: "+get+"}]", 0, func(_ context.Context, c runner.Call) runner.Result {
+			simulate(t, definition, 0, func(_ context.Context, c runner.Call) runner.Result {
 				setSuspended(o, no, true)
 				return runner.Result{Output: c.Input}
 			}, func(s *simulated, a argument) {
@@ -193,6 +196,16 @@ func TestSuspendAtTheEnd(t *testing.T) {
 					env.RegisterDelayedCallback(func() {
 						if row := o.row(no); row.State != store.StateParked || row.Phase != chargehand.Suspended || row.Status.Final() {
 							t.Errorf("while it is suspended: %+v", row)
+						}
+						var live liveTimeline
+						answer, err := env.QueryWorkflow(timelineQuery)
+						if err == nil {
+							err = answer.Get(&live)
+						}
+						if err != nil {
+							t.Error(err)
+						} else if entries, _, err := machine.DecodeTimeline(compile(t, definition), live.Entries, 1); err != nil || len(entries) != 1 {
+							t.Errorf("its timeline is %v, %v", entries, err)
 						}
 						endedMs = env.Now().UnixMilli()
 						tc.end(o, env, no)
@@ -204,6 +217,58 @@ func TestSuspendAtTheEnd(t *testing.T) {
 				t.Errorf("resumed at %d: %+v", endedMs, row)
 			}
 		})
+	}
+}
+
+// TestSuspendDuringTheEnd: an end that comes while another process suspends the execution waits for that.
+func TestSuspendDuringTheEnd(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	open := func() *postgres.DB {
+		db, err := postgres.Open(t.Context(), postgres.Options{URL: schema, Mode: postgres.Shared})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	worker, server := open(), open()
+	o := newWorkerFixtureOn(t, worker)
+	finish := o.activities(nil).finish
+	a := o.accept(compile(t, "do: [{a: {set: '${ 1 }'}}]"), 1)
+	ended := make(chan finished)
+	begin := sync.OnceFunc(func() {
+		go func() {
+			got, err := finish(t.Context(), ending{
+				Execution: a.Execution, No: a.No, Phase: "completed", StartedMs: a.StartedMs, FinishedMs: a.StartedMs + 5,
+				Output: []byte("1"), UnlessSuspended: true,
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- got
+		}()
+	})
+	err := store.New(server).Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.SetSuspended(a.No, true)
+		begin()
+		eventually(t, "the end waits for a lock", func() (waits bool) {
+			err := server.View(t.Context(), func(c store.Conn) error {
+				return c.Query(`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+					func(r store.Row) error { waits = r.Int(0) > 0; return nil })
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return waits
+		})
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if got := <-ended; !got.Suspended || o.row(a.No).Phase != chargehand.Suspended {
+		t.Errorf("%+v; the row is %s", got, o.row(a.No).Phase)
 	}
 }
 

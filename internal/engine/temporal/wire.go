@@ -230,7 +230,8 @@ type ending struct {
 	Fault      *machine.Fault  `json:"fault,omitempty"`
 	Files      []machine.File  `json:"files,omitempty"`
 	Timeline   []byte          `json:"timeline,omitempty"` // the last chunk
-	Anyway     bool            `json:"anyway,omitempty"`   // although the row says that the execution is suspended
+	// UnlessSuspended: not if the row says that the execution is suspended.
+	UnlessSuspended bool `json:"unless_suspended,omitempty"`
 }
 
 // finished is the result of finish. Conflict: another process had ended the row, which stays as it is. Suspended: the

@@ -86,7 +86,8 @@ type run struct {
 	secrets  *engine.Secrets
 	drain    drain
 	finish   *machine.Command
-	isFinal  bool // the row has ended already
+	rest     []machine.Entry // of the timeline, taken for the end that is being written
+	isFinal  bool            // the row has ended already
 	failure  error
 }
 
@@ -307,7 +308,8 @@ func (r *run) pause() {
 
 // timeline answers the query.
 func (r *run) timeline() (liveTimeline, error) {
+	entries := append(slices.Clip(r.rest), r.machine.Timeline()...)
 	return liveTimeline{
-		Entries: r.secrets.EncodeTimeline(r.machine.Timeline(), r.machine.Tally(), r.input), Moving: r.drain.chunking != nil,
+		Entries: r.secrets.EncodeTimeline(entries, r.machine.Tally(), r.input), Moving: r.drain.chunking != nil,
 	}, nil
 }
