@@ -1,4 +1,5 @@
-// Pages of an installation that has a million executions. It takes minutes to fill, so that only test/full runs it.
+// Pages of an installation that has a million executions. It takes minutes to fill, so that only test/full runs it, when
+// nothing else does.
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";

@@ -6,13 +6,11 @@ import { full } from "./measure.ts";
 /** Every story runs in three ways: with the pointer, with the keyboard alone, and without script. */
 export default defineConfig<Options>({
   testDir: ".",
-  testIgnore: full
-    ? []
-    : [
-        "million.spec.ts",
-        ...(process.env["CHARGEHAND_PICTURES"] ? [] : ["pictures.spec.ts"]),
-        ...(process.env["CHARGEHAND_SOAK"] ? [] : ["soak.spec.ts"]),
-      ],
+  testIgnore: [
+    ...(process.env["CHARGEHAND_FIGURES"] ? [] : ["million.spec.ts"]),
+    ...(full || process.env["CHARGEHAND_PICTURES"] ? [] : ["pictures.spec.ts"]),
+    ...(full || process.env["CHARGEHAND_SOAK"] ? [] : ["soak.spec.ts"]),
+  ],
   outputDir: "results/failed",
   workers: 2,
   fullyParallel: true,
