@@ -44,20 +44,23 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fillDisk leaves that many bytes free, and returns the file that takes the rest.
+// fillDisk leaves at most that many bytes free, and returns the file that takes the rest. Called again, the file grows.
 func fillDisk(t *testing.T, dir string, free uint64) string {
 	t.Helper()
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {
 		t.Fatal(err)
 	}
-	available := stat.Bavail * uint64(stat.Bsize)
-	if available <= free {
-		t.Fatalf("only %d bytes are free before the test fills the disk", available)
-	}
 	path := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(path, make([]byte, available-free), 0o600); err != nil && !errors.Is(err, unix.ENOSPC) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer file.Close()
+	if available := stat.Bavail * uint64(stat.Bsize); available > free {
+		if _, err := file.Write(make([]byte, available-free)); err != nil && !errors.Is(err, unix.ENOSPC) {
+			t.Fatal(err)
+		}
 	}
 	return path
 }

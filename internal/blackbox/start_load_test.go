@@ -74,23 +74,21 @@ func storeMany(t *testing.T, s *servertest.Server, workflow string, n int) []str
 // awaitBatch waits until all items have ended or wait.
 func awaitBatch(t *testing.T, s *servertest.Server, path string, size int) {
 	t.Helper()
-	deadline := time.NewTimer(3 * time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	moved, done := time.Now(), 0
+	for pause := 20 * time.Millisecond; ; pause = min(pause+pause/10, 200*time.Millisecond) {
 		var view crashView
 		if err := json.Unmarshal(s.Do(t, "GET", path, "").Body, &view); err != nil {
 			t.Fatal(err)
 		}
-		if view.Completed+view.Failed+view.Waiting == size {
+		switch now := view.Completed + view.Failed + view.Waiting; {
+		case now == size:
 			return
-		}
-		select {
-		case <-deadline.C:
+		case now != done:
+			moved, done = time.Now(), now
+		case time.Since(moved) > 3*time.Minute:
 			t.Fatalf("a batch does not get on: %+v", view)
-		case <-tick.C:
 		}
+		<-time.After(pause)
 	}
 }
 

@@ -68,10 +68,28 @@ func (fx *fixture) activeOf(key int64) (n int) {
 func (fx *fixture) awaitPhase(phase chargehand.Phase, rows ...store.Execution) {
 	fx.t.Helper()
 	for _, row := range rows {
-		awaitChange(fx, row.ID, endTime, phase.String(), func() (store.Execution, bool) {
-			row := fx.read(row.No)
-			return row, row.Phase == phase
-		})
+		fx.awaitCommit(row, phase.String(), func(row store.Execution) bool { return row.Phase == phase })
+	}
+}
+
+// awaitCommit reads an execution again at each of its commits, also at one that leaves its status as it is.
+func (fx *fixture) awaitCommit(row store.Execution, what string, is func(store.Execution) bool) {
+	fx.t.Helper()
+	moved := make(chan struct{}, 1)
+	stop, _ := fx.engine.Follow(row.ID, func() {
+		select {
+		case moved <- struct{}{}:
+		default:
+		}
+	})
+	defer stop()
+	deadline := time.After(endTime)
+	for row = fx.read(row.No); !is(row); row = fx.read(row.No) {
+		select {
+		case <-moved:
+		case <-deadline:
+			fx.t.Fatalf("not %s: %+v\n%s", what, row, fx.log)
+		}
 	}
 }
 
@@ -250,10 +268,7 @@ func TestWokenExecutionsWaitForTheirKey(t *testing.T) {
 	ready := func() {
 		t.Helper()
 		for _, row := range woken {
-			awaitChange(fx, row.ID, endTime, "ready", func() (store.Execution, bool) {
-				row := fx.read(row.No)
-				return row, row.State == store.StateReady
-			})
+			fx.awaitCommit(row, "ready", func(row store.Execution) bool { return row.State == store.StateReady })
 		}
 	}
 	ready()
