@@ -111,10 +111,11 @@ func (a *App) open(ctx context.Context) error {
 func (a *App) Start() <-chan error {
 	failed := make(chan error, 1)
 	a.log.Info("listening", "url", "http://"+a.listen.Addr().String())
-	releaseStartPages()
-	a.services.Start("release of pages", func(ctx context.Context) {
+	releasePages()
+	a.services.Start("release of memory", func(ctx context.Context) {
 		if pause.For(ctx, startTime) == nil {
-			releaseStartPages()
+			releasePages()
+			releaseWhenIdle(ctx)
 		}
 	})
 	if db, _ := a.parts(); db != nil && db.file != nil {

@@ -3,18 +3,62 @@ package app
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"os"
+	"runtime/debug"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/chargehand/chargehand/internal/pause"
 )
 
-// releaseStartPages gives back the pages of the program that only the start needed: some 30 MB of code and tables.
+// idlePeriod is how often is looked whether the server has work.
+const idlePeriod = 5 * time.Second
+
+// releaseWhenIdle gives memory back whenever the server has had work and has none any more, until ctx ends: pages of
+// the program, and what the heap had at its peak, which Go's runtime would keep for minutes.
+func releaseWhenIdle(ctx context.Context) {
+	var w workload
+	for used := processorTime(); pause.For(ctx, idlePeriod) == nil; used = processorTime() {
+		if w.ended(processorTime()-used, idlePeriod) {
+			debug.FreeOSMemory()
+			releasePages()
+		}
+	}
+}
+
+// workload tells when work has ended.
+type workload struct{ worked bool }
+
+// ended takes the processor time of a period. It reports whether there was work before it, and none in it.
+func (w *workload) ended(spent, period time.Duration) bool {
+	switch {
+	case spent > period/20:
+		w.worked = true
+	case w.worked && spent < period/100:
+		w.worked = false
+		return true
+	}
+	return false
+}
+
+// processorTime is what this process has used.
+func processorTime() time.Duration {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// releasePages gives back pages of the program that only the start or some work needed: some 30 MB of code and tables.
 // They are clean copies of the file, which the kernel maps again where something reads them.
 //
 // Not all that is read-only is a copy of the file: a program that is linked dynamically has tables that the loader
 // fills before it protects them. Those pages are anonymous memory, and would come back without what was filled in.
-func releaseStartPages() {
+func releasePages() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return

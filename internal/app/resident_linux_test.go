@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestProgramMaps(t *testing.T) {
@@ -33,8 +34,20 @@ Anonymous:             0 kB
 	}
 }
 
-// TestReleaseStartPages also calls what the loader has to fill in where this test is linked dynamically.
-func TestReleaseStartPages(t *testing.T) {
-	releaseStartPages()
+func TestWorkload(t *testing.T) {
+	var w workload
+	for i, step := range []struct {
+		percent time.Duration
+		want    bool
+	}{{0, false}, {3, false}, {0, false}, {100, false}, {3, false}, {0, true}, {0, false}, {6, false}, {200, false}, {0, true}} {
+		if got := w.ended(step.percent*time.Second/100, time.Second); got != step.want {
+			t.Errorf("step %d: %t", i, got)
+		}
+	}
+}
+
+// TestReleasePages also calls what the loader has to fill in where this test is linked dynamically.
+func TestReleasePages(t *testing.T) {
+	releasePages()
 	t.Setenv("CHARGEHAND_TEST_RELEASED", "yes")
 }

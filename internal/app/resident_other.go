@@ -2,5 +2,9 @@
 
 package app
 
-// releaseStartPages does something on Linux only.
-func releaseStartPages() {}
+import "context"
+
+// releasePages and releaseWhenIdle do something on Linux only.
+func releasePages() {}
+
+func releaseWhenIdle(context.Context) {}
