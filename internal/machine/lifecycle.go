@@ -3,7 +3,9 @@ package machine
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/chargehand/chargehand"
 	"github.com/chargehand/chargehand/internal/value"
@@ -102,6 +104,19 @@ func (m *Machine) tellEnded(c *Command) {
 	default:
 		m.tellWorkflow("faulted", "faultedAt", map[string]any{"error": c.Fault.Value()})
 	}
+}
+
+// CancelledInstead makes the event about the end of an execution one that says that it was cancelled, at that time: an
+// execution that ended by itself may have been cancelled before its end was stored.
+func CancelledInstead(ended value.Value, atMs int64) value.Value {
+	event, _ := ended.(map[string]any)
+	data, _ := event["data"].(map[string]any)
+	kind, _ := event["type"].(string)
+	kind = strings.TrimSuffix(kind, ".v1")
+	event, at := maps.Clone(event), formatTime(atMs)
+	event["type"] = kind[:strings.LastIndexByte(kind, '.')+1] + "cancelled.v1"
+	event["time"], event["data"] = at, map[string]any{"name": data["name"], "cancelledAt": at}
+	return event
 }
 
 // tellTask publishes an event about a task that has an entry in the timeline: the parts of a

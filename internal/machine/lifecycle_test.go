@@ -171,3 +171,19 @@ func TestLifecycleOfEnds(t *testing.T) {
 		t.Errorf("without a base links are relative: %s", last)
 	}
 }
+
+// TestCancelledInstead: what a cancellation makes of the event about another end keeps who tells it.
+func TestCancelledInstead(t *testing.T) {
+	ended := map[string]any{
+		"id": "1", "type": "org.example.v1.workflow.faulted.v1", "time": "2026-01-01T00:00:00.000Z",
+		"data": map[string]any{"name": "n", "faultedAt": "2026-01-01T00:00:00.000Z", "error": "e"},
+	}
+	const at = "2026-01-02T00:00:00.000Z"
+	want := map[string]any{
+		"id": "1", "type": "org.example.v1.workflow.cancelled.v1", "time": at,
+		"data": map[string]any{"name": "n", "cancelledAt": at},
+	}
+	if got := CancelledInstead(ended, 1767312000000); !value.Equal(got, want) || ended["time"] == at {
+		t.Errorf("%s of %s", value.Marshal(got), value.Marshal(ended))
+	}
+}

@@ -177,6 +177,27 @@ func TestSuspendWhileQueued(t *testing.T) {
 	})
 }
 
+// An execution that was suspended before its turn, and whose first step faults before a task begins, ends although it
+// is suspended.
+func TestSuspendedCannotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fx := newFixture(t)
+		fx.limits.AccountSlots = 1
+		fx.start()
+		defer func() { fx.stop() }()
+		fx.run(fx.define("- a: { call: http, with: { method: get, endpoint: http://x/slow/5000 } }"), `{}`)
+		row := fx.run(fx.defineAll("input: { from: '${ error(\"no\") }' }\ndo: [ { a: { set: 1 } } ]"), `{}`)
+		if err := fx.engine.Suspend(t.Context(), row.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := fx.final(row); got.Phase != chargehand.Faulted {
+			t.Fatalf("%+v", got)
+		}
+		fx.allEnd(time.Minute)
+		fx.idle(0)
+	})
+}
+
 // The error of a hook undoes the suspension, and only that.
 func TestSuspendHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -38,6 +38,18 @@ func (r *run) publication(c *machine.Command) emitted {
 	return emitted{command: uint64(c.ID), event: value.Marshal(r.secrets.Redact(c.Args))}
 }
 
+// takeEnd takes the lifecycle event about the end out of the queue, which it is the last of: the activity finish stores
+// it, so that it says nothing before the row does. The zero value: there is none, or the row has ended already.
+func (r *run) takeEnd() (last emitted) {
+	b := &r.bus
+	if !r.argument.TellsEnd || r.argument.Lifecycle == nil || r.isFinal || len(b.queue) == 0 {
+		return emitted{}
+	}
+	last = b.queue[len(b.queue)-1]
+	b.queue = b.queue[:len(b.queue)-1]
+	return last
+}
+
 // publish sends the queued events, unless an activity is in flight.
 func (r *run) publish() {
 	b := &r.bus
@@ -71,9 +83,11 @@ func (r *run) receivePublished() {
 }
 
 // end writes the end of the execution and completes the workflow, once nothing of it runs any more. Emitted events are
-// stored and detached children are started before the row shows the end.
+// stored and detached children are started before the row shows the end, and the lifecycle event about it together with
+// it.
 func (r *run) end() error {
 	r.rest = r.machine.TakeTimeline()
+	last := r.takeEnd()
 	attended := func(s childStep) bool { return s.Start == nil || s.Start.Await }
 	r.children.queue = slices.DeleteFunc(r.children.queue, attended)
 	for r.failure == nil && (!r.bus.idle() || r.children.sending != nil || len(r.children.queue) > 0 || !r.tasks.idle()) {
@@ -91,7 +105,7 @@ func (r *run) end() error {
 	if r.failure != nil {
 		return r.failure
 	}
-	if err := r.writeEnd(r.finish, r.rest); err != nil {
+	if err := r.writeEnd(r.finish, r.rest, last); err != nil {
 		return err
 	}
 	if !r.isFinal { // otherwise it was cancelled, and they are stopped with the workflow
@@ -138,8 +152,8 @@ func (r *run) awaitDetached() {
 
 // writeEnd makes the row final. A row that has ended without this workflow, by a
 // cancellation or because the reconciler took it for lost, stays as it is: then only the end of
-// the timeline is stored.
-func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
+// the timeline is stored. last is the lifecycle event about the end, if there is one.
+func (r *run) writeEnd(c *machine.Command, entries []machine.Entry, last emitted) error {
 	var tally machine.Tally
 	if r.machine != nil { // otherwise the execution could not be revived, and nothing of it was counted here
 		tally = r.machine.Tally()
@@ -150,11 +164,12 @@ func (r *run) writeEnd(c *machine.Command, entries []machine.Entry) error {
 			Execution: r.argument.Execution, No: r.argument.No, Phase: c.Phase.String(),
 			StartedMs: r.argument.StartedMs, FinishedMs: r.timeMs,
 			Output: json.RawMessage(end.Output.Inline), Fault: r.secrets.RedactFault(c.Fault), Files: c.Files,
+			Event: last.event, Command: last.command,
 		}
 		if len(entries) > 0 || !tally.Empty() {
 			e.Timeline = r.secrets.EncodeTimeline(entries, tally, end.Known(r.input)...)
 		}
-		e.UnlessSuspended = r.machine != nil && !r.machine.Suspended() && c.Phase != chargehand.Cancelled
+		e.UnlessSuspended = r.machine != nil && !r.suspended && c.Phase != chargehand.Cancelled
 		conflict, err := r.writeEnding(&e)
 		if err != nil {
 			return err
@@ -185,8 +200,12 @@ func (r *run) writeEnding(e *ending) (conflict bool, err error) {
 			s.held, s.asked = false, false
 			s.number++
 			park := stateReport{Execution: e.Execution, No: e.No, Number: s.number, Phase: chargehand.Suspended.String()}
-			if err := r.write(reportType, park).Get(r.ctx, nil); err != nil {
+			var now stateAnswer
+			if err := r.write(reportType, park).Get(r.ctx, &now); err != nil {
 				return false, err
+			}
+			if now.Final { // perhaps no message comes of that
+				continue
 			}
 		}
 		e.UnlessSuspended = !r.awaitResumption()
@@ -200,18 +219,12 @@ func (r *run) writeEnding(e *ending) (conflict bool, err error) {
 func (r *run) awaitResumption() (canceled bool) {
 	for {
 		_ = workflow.Await(r.ctx, func() bool { return r.signals.Len() > 0 || r.canceled.Err() != nil })
-		for {
-			var m message
-			if !r.signals.ReceiveAsync(&m) {
-				break
-			}
-			switch m.Kind {
-			case kindSuspend, kindResume, kindCancel:
-				return false
-			}
+		changed := false
+		for m := (message{}); r.signals.ReceiveAsync(&m); m = (message{}) {
+			changed = changed || m.Kind == kindSuspend || m.Kind == kindResume || m.Kind == kindCancel
 		}
-		if r.canceled.Err() != nil {
-			return true
+		if changed || r.canceled.Err() != nil {
+			return !changed
 		}
 	}
 }
@@ -219,5 +232,5 @@ func (r *run) awaitResumption() (canceled bool) {
 // failExecution ends an execution whose machine cannot continue.
 func (r *run) failExecution(f *machine.Fault) error {
 	r.timeMs = max(r.argument.StartedMs, workflow.Now(r.ctx).UnixMilli())
-	return r.writeEnd(engine.FinishFaulted(f), nil)
+	return r.writeEnd(engine.FinishFaulted(f), nil, emitted{})
 }

@@ -131,9 +131,9 @@ func recordHistories(t *testing.T) {
 			})
 		}
 	}
-	for i, run := range []func(testing.TB, *installation) argument{runSuspended, runSuspendedEarly} {
+	for name, run := range suspendedRuns {
 		e := all.tenant(t)
-		writeHistories(t, suspendedRuns[i], e.histories(run(t, e)))
+		writeHistories(t, name, e.histories(run(t, e)))
 	}
 	e := all.tenant(t)
 	writeHistories(t, positionedRun, e.histories(runPositioned(t, e)))

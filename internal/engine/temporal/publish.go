@@ -38,7 +38,12 @@ func (a *activities) publish(ctx context.Context, p publishing) error {
 		}
 		list[i] = eventstream.Emitted(p.Execution, machine.CommandID(p.Commands[i]), ev)
 	}
-	from := engine.Publisher{Account: row.Account, Environment: row.Environment, Execution: &row}
+	return a.publishEvents(ctx, &row, list)
+}
+
+// publishEvents stores events of an execution, those of them that are new.
+func (a *activities) publishEvents(ctx context.Context, row *store.Execution, list []eventstream.Publication) error {
+	from := engine.Publisher{Account: row.Account, Environment: row.Environment, Execution: row}
 	if _, err := eventstream.Publish(ctx, a.Store, a.Blobs, from, list, a.nowMs()); err != nil {
 		return err
 	}

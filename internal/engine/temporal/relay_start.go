@@ -145,7 +145,7 @@ func (r *relay) started(ctx context.Context, row *store.Execution) (started, err
 			Runtime: r.Runtime, Digest: o.digest, Definition: o.definition, Resources: o.resources,
 			StartedMs: row.StartedMs, Input: input, Queue: r.Queue,
 			Lifecycle: r.Lifecycle, Metadata: r.Metadata, Confidential: secrets != nil, Secrets: secrets,
-			Suspended: row.Phase == chargehand.Suspended, Position: at, TellsWaits: true,
+			Suspended: row.Phase == chargehand.Suspended, Position: at, TellsWaits: true, TellsEnd: true,
 		},
 		attributes: attributes{
 			Account: o.account.String(), Environment: row.Environment.String(), Workflow: o.workflow.String(), Batch: batch,

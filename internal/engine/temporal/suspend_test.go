@@ -18,8 +18,10 @@ import (
 	"github.com/chargehand/chargehand/internal/store/postgres"
 )
 
-// suspendedRuns are the names of the recorded histories of executions that were suspended.
-var suspendedRuns = []string{"suspended", "suspended before its start"}
+// suspendedRuns are executions that are suspended, by the names of their recorded histories.
+var suspendedRuns = map[string]func(testing.TB, *installation) argument{
+	"suspended": runSuspended, "suspended before its start": runSuspendedEarly, "suspended at its end": runSuspendedAtTheEnd,
+}
 
 // runSuspended suspends an execution while an activity runs, a timer fires and a subscription waits, and resumes it.
 func runSuspended(t testing.TB, e *installation) argument {
@@ -99,9 +101,37 @@ func runSuspendedEarly(t testing.TB, e *installation) argument {
 	return a
 }
 
+// runSuspendedAtTheEnd suspends an execution whose workflow ends before it knows of that, and resumes it.
+func runSuspendedAtTheEnd(t testing.TB, e *installation) argument {
+	t.Helper()
+	begun, opened := make(chan struct{}), make(chan struct{})
+	a := e.start(compile(t, "do: [{a: "+get+"}]"), 0, func(context.Context, runner.Call) runner.Result {
+		close(begun)
+		<-opened
+		return runner.Result{}
+	})
+	<-begun
+	e.update(func(tx *store.Tx) error { // its message is still on its way
+		_, err := tx.SetSuspended(a.No, true)
+		return err
+	})
+	close(opened)
+	eventually(t, "it is parked", func() bool { return e.row(a.No).State == store.StateParked })
+	if row := e.row(a.No); row.Phase != chargehand.Suspended {
+		t.Fatalf("%+v", row)
+	}
+	if err := e.engine.Resume(t.Context(), a.Execution); err != nil {
+		t.Fatal(err)
+	}
+	if row := e.ended(a); row.Status != chargehand.Finished {
+		t.Fatalf("%+v", row)
+	}
+	return a
+}
+
 func TestSuspend(t *testing.T) {
 	e := newInstallation(t, defaultLimits())
-	for name, run := range map[string]func(testing.TB, *installation) argument{suspendedRuns[0]: runSuspended, suspendedRuns[1]: runSuspendedEarly} {
+	for name, run := range suspendedRuns {
 		t.Run(name, func(t *testing.T) {
 			a := run(t, e)
 			for _, h := range e.histories(a) {
@@ -147,7 +177,7 @@ func TestSuspendAcrossRuns(t *testing.T) {
 }
 
 // TestSuspendAtTheEnd suspends an execution whose machine ends before the workflow has the message. The row does not
-// end before it is resumed, and has no slot until then.
+// end before it is resumed, has no slot until then, and no event says that it has ended.
 func TestSuspendAtTheEnd(t *testing.T) {
 	t.Parallel()
 	const definition = "do: [{a: " + get + "}]"
@@ -185,38 +215,76 @@ func TestSuspendAtTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var o *workerFixture
-			var no, endedMs int64
-			simulate(t, definition, 0, func(_ context.Context, c runner.Call) runner.Result {
+			o := newWorkerFixture(t)
+			a := o.accept(compile(t, definition), 0)
+			a.Lifecycle = &machine.Lifecycle{Prefix: "test"}
+			no, endedMs := a.No, int64(0)
+			o.outside = func(_ context.Context, c runner.Call) runner.Result {
 				setSuspended(o, no, true)
 				return runner.Result{Output: c.Input}
-			}, func(s *simulated, a argument) {
-				o, no = s.workerFixture, a.No
-				s.before = func(env environment) {
-					env.RegisterDelayedCallback(func() {
-						if row := o.row(no); row.State != store.StateParked || row.Phase != chargehand.Suspended || row.Status.Final() {
-							t.Errorf("while it is suspended: %+v", row)
-						}
-						var live liveTimeline
-						answer, err := env.QueryWorkflow(timelineQuery)
-						if err == nil {
-							err = answer.Get(&live)
-						}
-						if err != nil {
-							t.Error(err)
-						} else if entries, _, err := machine.DecodeTimeline(compile(t, definition), live.Entries, 1); err != nil || len(entries) != 1 {
-							t.Errorf("its timeline is %v, %v", entries, err)
-						}
-						endedMs = env.Now().UnixMilli()
-						tc.end(o, env, no)
-					}, time.Hour)
-				}
-			})
+			}
+			s := &simulated{workerFixture: o, limits: defaultLimits()}
+			s.before = func(env environment) {
+				env.RegisterDelayedCallback(func() {
+					if row := o.row(no); row.State != store.StateParked || row.Phase != chargehand.Suspended || row.Status.Final() {
+						t.Errorf("while it is suspended: %+v", row)
+					}
+					if kinds := o.lifecycle(a.Execution); !slices.Equal(kinds, []string{"started"}) {
+						t.Errorf("while it is suspended, its events are %v", kinds)
+					}
+					var live liveTimeline
+					answer, err := env.QueryWorkflow(timelineQuery)
+					if err == nil {
+						err = answer.Get(&live)
+					}
+					if err != nil {
+						t.Error(err)
+					} else if entries, _, err := machine.DecodeTimeline(compile(t, definition), live.Entries, 1); err != nil || len(entries) != 1 {
+						t.Errorf("its timeline is %v, %v", entries, err)
+					}
+					endedMs = env.Now().UnixMilli()
+					tc.end(o, env, no)
+				}, time.Hour)
+			}
+			s.run(t, a)
 			row := o.row(no)
 			if endedMs == 0 || row.State != store.StateEnded || row.Phase != tc.want || tc.want == chargehand.Completed && row.FinishedMs < endedMs {
 				t.Errorf("resumed at %d: %+v", endedMs, row)
 			}
+			if kinds := o.lifecycle(a.Execution); !slices.Equal(kinds, []string{"started", tc.want.String()}) {
+				t.Errorf("its events are %v", kinds)
+			}
 		})
+	}
+}
+
+// lifecycle are the kinds of the lifecycle events of an execution.
+func (o *workerFixture) lifecycle(id chargehand.ExecutionID) (kinds []string) {
+	for _, ev := range o.emitted(id) {
+		kind, _ := ev.(map[string]any)["type"].(string)
+		kinds = append(kinds, strings.TrimSuffix(strings.TrimPrefix(kind, "test.workflow."), ".v1"))
+	}
+	return kinds
+}
+
+// TestSuspendedCannotBegin: an execution that was suspended before its turn, and whose first step faults before a task
+// begins, ends although it is suspended.
+func TestSuspendedCannotBegin(t *testing.T) {
+	t.Parallel()
+	o := newWorkerFixture(t)
+	a := o.accept(compile(t, "input: {from: '${ error(\"no\") }'}\ndo: [{a: "+get+"}]"), 0)
+	a.Suspended, a.Lifecycle = true, &machine.Lifecycle{Prefix: "test"}
+	o.update(func(tx *store.Tx) error {
+		_, err := tx.SetSuspended(a.No, true)
+		return err
+	})
+	s := &simulated{workerFixture: o, limits: defaultLimits()}
+	s.run(t, a)
+	if row := o.row(a.No); row.Phase != chargehand.Faulted {
+		t.Errorf("%+v", row)
+	}
+	if kinds := o.lifecycle(a.Execution); len(kinds) == 0 || kinds[len(kinds)-1] != "faulted" {
+		t.Errorf("its events are %v", kinds)
 	}
 }
 

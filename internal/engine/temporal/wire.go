@@ -57,6 +57,8 @@ type argument struct {
 	Position     *position       `json:"position,omitempty"`  // that it begins at; nil: the first task
 	// TellsWaits: it reports what it waits for whenever that changes. Older executions do so only with their slot.
 	TellsWaits bool `json:"tells_waits,omitempty"`
+	// TellsEnd: the lifecycle event about its end is stored together with its end. Older executions store it before.
+	TellsEnd bool `json:"tells_end,omitempty"`
 }
 
 // position is a machine.Position.
@@ -230,6 +232,8 @@ type ending struct {
 	Fault      *machine.Fault  `json:"fault,omitempty"`
 	Files      []machine.File  `json:"files,omitempty"`
 	Timeline   []byte          `json:"timeline,omitempty"` // the last chunk
+	Event      json.RawMessage `json:"event,omitempty"`    // the lifecycle event about it, a CloudEvent
+	Command    uint64          `json:"command,omitempty"`  // of Event
 	// UnlessSuspended: not if the row says that the execution is suspended.
 	UnlessSuspended bool `json:"unless_suspended,omitempty"`
 }

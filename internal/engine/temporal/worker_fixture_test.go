@@ -199,7 +199,7 @@ func (o *workerFixture) accept(p *plan.Plan, input value.Value) argument {
 	return argument{
 		Execution: row.ID, No: row.No, Account: o.account.ID, Environment: row.Environment,
 		Revision: machine.Revision, Runtime: "test", Digest: digestOf(definition, nil), Definition: definition,
-		StartedMs: row.StartedMs, Input: row.Input.Inline, Queue: o.queue, TellsWaits: true,
+		StartedMs: row.StartedMs, Input: row.Input.Inline, Queue: o.queue, TellsWaits: true, TellsEnd: true,
 	}
 }
 

@@ -60,6 +60,9 @@ type run struct {
 	timeMs   int64 // of the last event
 	moved    bool  // an event has been applied in this run
 	applied  int   // events of this run
+	// suspended: the machine was, before its last event, which did not resume it. It has ended all the same then, as it
+	// does where it cannot even begin.
+	suspended bool
 
 	signals        workflow.ReceiveChannel
 	seen           []int64 // message numbers, the newest last
@@ -164,6 +167,7 @@ func (r *run) revive(plans *plan.Cache) *engine.Unrecoverable {
 		if a.Suspended {
 			engine.Sort(r.machine.Apply(machine.Event{Kind: machine.SuspendRequested, TimeMs: a.StartedMs}), r)
 		}
+		r.suspended = a.Suspended
 		engine.Sort(r.machine.Apply(engine.StartedEvent(identity, a.StartedMs, r.input, a.Lifecycle)), r)
 		return nil
 	}
@@ -266,6 +270,9 @@ func (r *run) apply(ev machine.Event) {
 	ev.TimeMs = r.timeMs
 	r.moved = true
 	r.applied++
+	if r.finish == nil {
+		r.suspended = r.machine.Suspended() && ev.Kind != machine.ResumeRequested
+	}
 	engine.Sort(r.machine.Apply(ev), r)
 }
 
