@@ -9,6 +9,7 @@ import (
 
 	"github.com/chargehand/chargehand/internal/app"
 	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/blob/blobtest"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/operate"
 )
@@ -90,7 +91,7 @@ func TestADamagedFileIsLeftOutOfABackup(t *testing.T) {
 			settings := installation.Settings{DataDir: filepath.Join(dir, "data"), Encrypt: encrypt}
 			i := installWith(t, settings)
 			i.Ask("POST", "/files?filename=rotten.txt", "text/plain", "the content")
-			flipOnlyContent(t, settings.DataDir)
+			blobtest.Flip(t, blobtest.OnlyContent(t, filepath.Join(settings.DataDir, installation.FilesName)))
 			i.Ask("POST", "/files?filename=good.txt", "text/plain", "another content")
 			copied := filepath.Join(dir, "copy")
 			if _, err := operate.Backup(t.Context(), settings, copied); err == nil || !strings.Contains(err.Error(), `"rotten.txt"`) {
@@ -104,23 +105,6 @@ func TestADamagedFileIsLeftOutOfABackup(t *testing.T) {
 				t.Errorf("restored: %+v, %v", report, err)
 			}
 		})
-	}
-}
-
-// flipOnlyContent changes a byte of the only content that is below a folder.
-func flipOnlyContent(t *testing.T, dir string) {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "files", "content", "*", "*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("the contents %q, %v; want one", found, err)
-	}
-	stored, err := os.ReadFile(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored[len(stored)-1] ^= 1
-	if err := os.WriteFile(found[0], stored, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
