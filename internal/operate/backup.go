@@ -159,10 +159,13 @@ func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 		return report, err
 	}
 	// The database comes last: without it the directory is no installation.
-	return report, installation.CopyFile(filepath.Join(from, installation.DatabaseName), filepath.Join(dataDir, installation.DatabaseName))
+	if err := installation.CopyFile(filepath.Join(from, installation.DatabaseName), filepath.Join(dataDir, installation.DatabaseName)); err != nil {
+		return report, err
+	}
+	return report, blob.SyncFolder(dataDir)
 }
 
-// freshFolder makes a folder that no other user may read, or accepts an empty one.
+// freshFolder makes a folder that no other user may read, durably, or accepts an empty one.
 func freshFolder(path string) error {
 	entries, err := os.ReadDir(path)
 	if err == nil && len(entries) > 0 {
@@ -171,7 +174,7 @@ func freshFolder(path string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return os.MkdirAll(path, 0o700)
+	return blob.MakeFolder(path)
 }
 
 func copyKey(from, to string) error {
