@@ -158,12 +158,12 @@ func (f *folder) Own(_ context.Context, name string) error {
 	return f.sync(f.root)
 }
 
-// Fault: a file that is not there is a missing content, everything else an outage.
+// Fault: a file that is not there is a missing content, everything else an outage, perhaps of this file alone.
 func (*folder) Fault(err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return fmt.Errorf("%w: %v", ErrNotFound, err)
 	}
-	return Unavailable(err)
+	return fmt.Errorf("%w: %w: %v", ErrUnavailable, ErrOneFile, err)
 }
 
 // BeyondEnd: a file may be read from anywhere.

@@ -3,6 +3,7 @@ package cli
 import (
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/app"
@@ -45,5 +46,10 @@ func TestRestoreReadsWhatIsEncrypted(t *testing.T) {
 	code, out, log = command(t, "restore", "--data-dir", filepath.Join(dir, "rotten"), copied)
 	if code != ExitFailed || !strings.Contains(out, `"a.txt"`) {
 		t.Errorf("restore of a damaged file: exit code %d\n%s%s", code, out, log)
+	}
+	blobtest.Block(t, blobtest.OnlyContent(t, filepath.Join(copied, installation.FilesName)))
+	code, out, log = command(t, "restore", "--data-dir", filepath.Join(dir, "poor"), copied)
+	if code != ExitFailed || !strings.Contains(out, `"a.txt"`) || !strings.Contains(log, syscall.ELOOP.Error()) {
+		t.Errorf("restore of a file that cannot be read: exit code %d\n%s%s", code, out, log)
 	}
 }

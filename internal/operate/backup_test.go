@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/app"
@@ -105,6 +106,54 @@ func TestADamagedFileIsLeftOutOfABackup(t *testing.T) {
 				t.Errorf("restored: %+v, %v", report, err)
 			}
 		})
+	}
+}
+
+// TestAnUnreadableFileIsLeftOut of a backup, and of what is restored of one, as a damaged one is.
+func TestAnUnreadableFileIsLeftOut(t *testing.T) {
+	for _, encrypt := range []string{installation.EncryptSecrets, installation.EncryptAll} {
+		t.Run(encrypt, func(t *testing.T) {
+			dir := t.TempDir()
+			settings := installation.Settings{DataDir: filepath.Join(dir, "data"), Encrypt: encrypt}
+			i := installWith(t, settings)
+			i.Ask("POST", "/files?filename=lost.txt", "text/plain", "the content")
+			blobtest.Block(t, blobtest.OnlyContent(t, filepath.Join(settings.DataDir, installation.FilesName)))
+			i.Ask("POST", "/files?filename=good.txt", "text/plain", "another content")
+			copied := filepath.Join(dir, "copy")
+			_, err := operate.Backup(t.Context(), settings, copied)
+			if err == nil || !strings.Contains(err.Error(), `"lost.txt"`) || !strings.Contains(err.Error(), syscall.ELOOP.Error()) {
+				t.Errorf("backup without a file that cannot be read: %v", err)
+			}
+			if made := backups(t, settings); !strings.Contains(made, "none was made") {
+				t.Errorf("it counts as the last backup: %s", made)
+			}
+			report, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again"))
+			if err != nil || report.Files != 1 || report.Unread != nil {
+				t.Errorf("restored: %+v, %v", report, err)
+			}
+			blobtest.Block(t, blobtest.OnlyContent(t, filepath.Join(copied, installation.FilesName)))
+			report, err = operate.Restore(t.Context(), copied, filepath.Join(dir, "poor"))
+			if err != nil || report.Files != 0 || report.Unread == nil {
+				t.Errorf("restored from what cannot be read: %+v, %v", report, err)
+			}
+		})
+	}
+}
+
+// TestWhatNothingRefersToIsNoLoss: that it cannot be read keeps no backup from being one.
+func TestWhatNothingRefersToIsNoLoss(t *testing.T) {
+	dir := t.TempDir()
+	i := install(t, filepath.Join(dir, "data"))
+	i.Ask("POST", "/files?filename=a.txt", "text/plain", "the content")
+	content := blobtest.OnlyContent(t, filepath.Join(i.Dir, installation.FilesName))
+	stray := filepath.Join(filepath.Dir(content), strings.Repeat("e", len(filepath.Base(content))))
+	if err := os.Link(content, stray); err != nil {
+		t.Fatal(err)
+	}
+	blobtest.Block(t, stray)
+	report, err := operate.Backup(t.Context(), installation.Settings{DataDir: i.Dir}, filepath.Join(dir, "copy"))
+	if err != nil || report.Files != 1 || report.Unread == nil {
+		t.Errorf("%+v, %v", report, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package blobtest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,14 @@ func OnlyContent(t *testing.T, folder string) string {
 		t.Fatalf("the contents %q, %v; want one", found, err)
 	}
 	return found[0]
+}
+
+// Block puts something that not even root can open in the place of a file.
+func Block(t *testing.T, path string) {
+	t.Helper()
+	if err := errors.Join(os.Remove(path), os.Symlink(filepath.Base(path), path)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Flip changes the last byte of a file.
