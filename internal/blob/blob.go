@@ -24,6 +24,7 @@ var (
 	ErrTooLarge    = errors.New("content too large")
 	ErrUnavailable = errors.New("blob store unavailable") // disk full, I/O error, S3 does not answer
 	ErrRefused     = errors.New("blob store refuses")     // beside ErrUnavailable: no bucket, no permission
+	ErrOneFile     = errors.New("the file of a content")  // beside ErrUnavailable: others of the folder may be well
 	ErrDamaged     = errors.New("content is damaged: it does not match its digest")
 	ErrNoAddress   = errors.New("contents have no address of their own") // of a folder
 	ErrBadName     = errors.New("not the name of a content")

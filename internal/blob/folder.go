@@ -15,9 +15,11 @@ import (
 )
 
 // OpenFolder opens a store in a folder. Errors: ErrUnavailable.
-func OpenFolder(c Config) (*Store, error) {
+func OpenFolder(c Config) (*Store, error) { return openFolder(c, SyncFolder) }
+
+func openFolder(c Config, syncFolder func(path string) error) (*Store, error) {
 	content := filepath.Join(c.Folder, "content")
-	if err := os.MkdirAll(content, 0o700); err != nil {
+	if err := makeFolder(content, syncFolder); err != nil {
 		return nil, fmt.Errorf("open blob store: %w", Unavailable(err))
 	}
 	bucket, err := fileblob.OpenBucket(content, &fileblob.Options{
@@ -31,7 +33,7 @@ func OpenFolder(c Config) (*Store, error) {
 	for i := range 256 { // a page of a folder costs a walk: keep the walks small
 		prefixes = append(prefixes, string([]byte{digits[i>>4], digits[i&15], '/'}))
 	}
-	s, err := New(bucket, &folder{root: content, sync: SyncFolder}, prefixes, c)
+	s, err := New(bucket, &folder{root: content, sync: syncFolder}, prefixes, c)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +94,28 @@ func SyncFolder(path string) error {
 	return nil
 }
 
+// MakeFolder is os.MkdirAll of a folder that no other user may read, and whose name survives a power cut.
+func MakeFolder(path string) error { return makeFolder(path, SyncFolder) }
+
+func makeFolder(path string, syncFolder func(path string) error) error {
+	var parents []string // of the folders that are missing
+	for missing := filepath.Clean(path); ; missing = filepath.Dir(missing) {
+		if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		parents = append(parents, filepath.Dir(missing))
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	for _, parent := range parents {
+		if err := syncFolder(parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // String names the folder in messages.
 func (f *folder) String() string { return "folder " + filepath.Dir(f.root) }
 
@@ -134,12 +158,12 @@ func (f *folder) Own(_ context.Context, name string) error {
 	return f.sync(f.root)
 }
 
-// Fault: a file that is not there is a missing content, everything else an outage.
+// Fault: a file that is not there is a missing content, everything else an outage, perhaps of this file alone.
 func (*folder) Fault(err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return fmt.Errorf("%w: %v", ErrNotFound, err)
 	}
-	return Unavailable(err)
+	return fmt.Errorf("%w: %w: %v", ErrUnavailable, ErrOneFile, err)
 }
 
 // BeyondEnd: a file may be read from anywhere.

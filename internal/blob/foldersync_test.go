@@ -8,6 +8,33 @@ import (
 	"testing"
 )
 
+// TestNewFoldersAreMadeDurable: the folder above each one that is made is synced, and no other.
+func TestNewFoldersAreMadeDurable(t *testing.T) {
+	root := t.TempDir()
+	var synced []string
+	open := func() {
+		t.Helper()
+		synced = nil
+		s, err := openFolder(Config{Folder: filepath.Join(root, "new", "files")}, func(path string) error {
+			name, err := filepath.Rel(root, path)
+			synced = append(synced, name)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	}
+	open()
+	if want := []string{"new/files", "new", "."}; !slices.Equal(synced, want) {
+		t.Errorf("of new folders, %q were made durable, want %q", synced, want)
+	}
+	open()
+	if len(synced) > 0 {
+		t.Errorf("of folders that were there, %q were made durable", synced)
+	}
+}
+
 // TestFolderIsMadeDurable: each content makes the folder durable that it is in, and the folder above only when that one
 // is new.
 func TestFolderIsMadeDurable(t *testing.T) {

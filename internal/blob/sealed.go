@@ -240,7 +240,7 @@ func (r *openedReader) Read(p []byte) (int, error) {
 
 // Copy copies a content as it is stored, and returns its size. What is sealed stays sealed: it is checked on the way if
 // from has the keys, and else only when it is read. Other contents are always checked on the way. Errors: ErrNotFound,
-// ErrUnavailable, ErrDamaged.
+// ErrUnavailable, ErrOneFile of from alone, ErrDamaged.
 func Copy(ctx context.Context, from, to *Store, name Name) (int64, error) {
 	if !name.Sealed() {
 		return copyPlain(ctx, from, to, name)

@@ -349,6 +349,28 @@ func TestCopyChecksWhatItCanOpen(t *testing.T) {
 	}
 }
 
+// TestCopyTellsAFileFromItsTarget: its error says that it is one file that cannot be read, or that nothing can be put.
+func TestCopyTellsAFileFromItsTarget(t *testing.T) {
+	for _, sealer := range []*secret.Sealer{nil, newSealer()} {
+		from, to := t.TempDir(), t.TempDir()
+		source, target := openSealed(t, from, sealer), openFolder(t, to, nil)
+		name, err := source.Name(putAll(t, source, []byte("content")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(to, "incoming")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := blob.Copy(t.Context(), source, target, name); !errors.Is(err, blob.ErrUnavailable) || errors.Is(err, blob.ErrOneFile) {
+			t.Errorf("to a place that takes nothing: %v, want ErrUnavailable alone", err)
+		}
+		blobtest.Block(t, storedFile(t, from))
+		if _, err := blob.Copy(t.Context(), source, target, name); !errors.Is(err, blob.ErrUnavailable) || !errors.Is(err, blob.ErrOneFile) {
+			t.Errorf("of a file that cannot be read: %v, want ErrUnavailable and ErrOneFile", err)
+		}
+	}
+}
+
 func TestSealedLimits(t *testing.T) {
 	s := openSealed(t, t.TempDir(), newSealer())
 	if _, _, err := s.Put(t.Context(), strings.NewReader("x"), 1<<63-1); err != nil {

@@ -52,6 +52,9 @@ func newRestore(con console) *cobra.Command {
 				return fmt.Errorf("restore: %w", err)
 			}
 			fmt.Fprintf(con.err, "restored the database, the master key and %s (%d bytes) to %s\n", counted(report.Files, "file"), report.Bytes, dataDir)
+			if report.Unread != nil {
+				fmt.Fprintf(con.err, "left out: %v\n", report.Unread)
+			}
 			// What is not sealed was compared with its digest on the way.
 			checks := operate.Checks{Deep: report.Sealed > 0}
 			if !printFindings(con, operate.Doctor(cmd.Context(), installation.Settings{DataDir: dataDir}, checks)) {

@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/app"
 	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/blob/blobtest"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/operate"
 )
@@ -41,20 +42,14 @@ func TestRestoreReadsWhatIsEncrypted(t *testing.T) {
 	if code != ExitDone || !strings.Contains(out, "match their digests") {
 		t.Errorf("restore: exit code %d\n%s%s", code, out, log)
 	}
-	found, err := filepath.Glob(filepath.Join(copied, installation.FilesName, "content", "*", "*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("the contents %q, %v; want one", found, err)
-	}
-	stored, err := os.ReadFile(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored[len(stored)-1] ^= 1
-	if err := os.WriteFile(found[0], stored, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	blobtest.Flip(t, blobtest.OnlyContent(t, filepath.Join(copied, installation.FilesName)))
 	code, out, log = command(t, "restore", "--data-dir", filepath.Join(dir, "rotten"), copied)
 	if code != ExitFailed || !strings.Contains(out, `"a.txt"`) {
 		t.Errorf("restore of a damaged file: exit code %d\n%s%s", code, out, log)
+	}
+	blobtest.Block(t, blobtest.OnlyContent(t, filepath.Join(copied, installation.FilesName)))
+	code, out, log = command(t, "restore", "--data-dir", filepath.Join(dir, "poor"), copied)
+	if code != ExitFailed || !strings.Contains(out, `"a.txt"`) || !strings.Contains(log, syscall.ELOOP.Error()) {
+		t.Errorf("restore of a file that cannot be read: exit code %d\n%s%s", code, out, log)
 	}
 }

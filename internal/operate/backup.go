@@ -22,14 +22,15 @@ type BackupReport struct {
 	Files  int
 	Sealed int // of them
 	Bytes  int64
+	Unread error // of the first file that could not be read and was left out; nil: of none
 }
 
 // Backup copies the database, the master key and all files to a new folder, beside a running
 // server. The database comes first: content that its copy refers to stays for at least an
 // hour after its last reference, longer than it takes to copy. If a content that the copy refers
-// to was not there to be copied, or was damaged, or the keys do not open with the master key, what
-// there is stays, for one lost file must not keep the rest from being saved; but Backup fails, and
-// the installation knows of no new backup.
+// to was not there to be copied, or was damaged, or its file could not be read, or the keys do not
+// open with the master key, what there is stays, for one lost file must not keep the rest from being
+// saved; but Backup fails, and the installation knows of no new backup.
 func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupReport, error) {
 	var report BackupReport
 	cfg, err := cfg.WithDefaults()
@@ -81,7 +82,11 @@ func Backup(ctx context.Context, cfg installation.Settings, to string) (BackupRe
 	if err := blob.SyncFolder(to); err != nil { // before the installation knows of a backup
 		return report, err
 	}
-	if err := errors.Join(checkCopied(ctx, cfg, rows, copied, to), unchecked); err != nil {
+	lacking := checkCopied(ctx, cfg, rows, copied, to)
+	if lacking != nil { // what could not be read may be what nothing refers to
+		lacking = errors.Join(lacking, report.Unread)
+	}
+	if err := errors.Join(lacking, unchecked); err != nil {
 		return report, err
 	}
 	at := []byte(time.Now().UTC().Format(time.RFC3339))
@@ -133,7 +138,7 @@ func checkCopied(ctx context.Context, cfg installation.Settings, live *store.Sto
 	if cfg.FilesURL == "" {
 		advice += ". If the server keeps its files elsewhere, give --files-url as it has it, or its --config"
 	}
-	return fmt.Errorf("the backup lacks what %s does not have, or has damaged, although the database refers to it: %s. %s", location, missing, advice)
+	return fmt.Errorf("the backup lacks what could not be copied whole from %s, although the database refers to it: %s. %s", location, missing, advice)
 }
 
 // Restore makes a data directory from a backup. The directory must be new or empty. Sealed contents are not checked:
@@ -159,10 +164,13 @@ func Restore(ctx context.Context, from, dataDir string) (BackupReport, error) {
 		return report, err
 	}
 	// The database comes last: without it the directory is no installation.
-	return report, installation.CopyFile(filepath.Join(from, installation.DatabaseName), filepath.Join(dataDir, installation.DatabaseName))
+	if err := installation.CopyFile(filepath.Join(from, installation.DatabaseName), filepath.Join(dataDir, installation.DatabaseName)); err != nil {
+		return report, err
+	}
+	return report, blob.SyncFolder(dataDir)
 }
 
-// freshFolder makes a folder that no other user may read, or accepts an empty one.
+// freshFolder makes a folder that no other user may read, durably, or accepts an empty one.
 func freshFolder(path string) error {
 	entries, err := os.ReadDir(path)
 	if err == nil && len(entries) > 0 {
@@ -171,7 +179,7 @@ func freshFolder(path string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return os.MkdirAll(path, 0o700)
+	return blob.MakeFolder(path)
 }
 
 func copyKey(from, to string) error {
@@ -181,8 +189,9 @@ func copyKey(from, to string) error {
 	return installation.CopyFile(from, to)
 }
 
-// copyContents copies every content, as it is stored. One that is damaged is left out: what looks for the contents that
-// rows refer to finds that it is missing. Without a sealer, sealed contents are not checked.
+// copyContents copies every content, as it is stored. One that is damaged, or whose file cannot be read, is left out:
+// what looks for the contents that rows refer to finds that it is missing. Without a sealer, sealed contents are not
+// checked.
 func copyContents(ctx context.Context, from installation.Settings, sealer *secret.Sealer, to string) (BackupReport, error) {
 	var report BackupReport
 	source, err := from.OpenContents(ctx, sealer, nil)
@@ -197,8 +206,14 @@ func copyContents(ctx context.Context, from installation.Settings, sealer *secre
 	defer target.Close()
 	err = source.List(ctx, func(c blob.Content) error {
 		size, err := blob.Copy(ctx, source, target, c.Name)
-		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrDamaged) {
+		switch {
+		case errors.Is(err, blob.ErrNotFound), errors.Is(err, blob.ErrDamaged):
 			return nil // the first was swept meanwhile
+		case errors.Is(err, blob.ErrOneFile):
+			if report.Unread == nil {
+				report.Unread = fmt.Errorf("the content %s cannot be read: %w", c.Name, err)
+			}
+			return nil
 		}
 		if report.Files++; c.Name.Sealed() {
 			report.Sealed++

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chargehand/chargehand/internal/app"
 	"github.com/chargehand/chargehand/internal/app/apptest"
+	"github.com/chargehand/chargehand/internal/blob/blobtest"
 	"github.com/chargehand/chargehand/internal/installation"
 	"github.com/chargehand/chargehand/internal/operate"
 )
@@ -90,7 +92,7 @@ func TestADamagedFileIsLeftOutOfABackup(t *testing.T) {
 			settings := installation.Settings{DataDir: filepath.Join(dir, "data"), Encrypt: encrypt}
 			i := installWith(t, settings)
 			i.Ask("POST", "/files?filename=rotten.txt", "text/plain", "the content")
-			flipOnlyContent(t, settings.DataDir)
+			blobtest.Flip(t, blobtest.OnlyContent(t, filepath.Join(settings.DataDir, installation.FilesName)))
 			i.Ask("POST", "/files?filename=good.txt", "text/plain", "another content")
 			copied := filepath.Join(dir, "copy")
 			if _, err := operate.Backup(t.Context(), settings, copied); err == nil || !strings.Contains(err.Error(), `"rotten.txt"`) {
@@ -107,20 +109,51 @@ func TestADamagedFileIsLeftOutOfABackup(t *testing.T) {
 	}
 }
 
-// flipOnlyContent changes a byte of the only content that is below a folder.
-func flipOnlyContent(t *testing.T, dir string) {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "files", "content", "*", "*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("the contents %q, %v; want one", found, err)
+// TestAnUnreadableFileIsLeftOut of a backup, and of what is restored of one, as a damaged one is.
+func TestAnUnreadableFileIsLeftOut(t *testing.T) {
+	for _, encrypt := range []string{installation.EncryptSecrets, installation.EncryptAll} {
+		t.Run(encrypt, func(t *testing.T) {
+			dir := t.TempDir()
+			settings := installation.Settings{DataDir: filepath.Join(dir, "data"), Encrypt: encrypt}
+			i := installWith(t, settings)
+			i.Ask("POST", "/files?filename=lost.txt", "text/plain", "the content")
+			blobtest.Block(t, blobtest.OnlyContent(t, filepath.Join(settings.DataDir, installation.FilesName)))
+			i.Ask("POST", "/files?filename=good.txt", "text/plain", "another content")
+			copied := filepath.Join(dir, "copy")
+			_, err := operate.Backup(t.Context(), settings, copied)
+			if err == nil || !strings.Contains(err.Error(), `"lost.txt"`) || !strings.Contains(err.Error(), syscall.ELOOP.Error()) {
+				t.Errorf("backup without a file that cannot be read: %v", err)
+			}
+			if made := backups(t, settings); !strings.Contains(made, "none was made") {
+				t.Errorf("it counts as the last backup: %s", made)
+			}
+			report, err := operate.Restore(t.Context(), copied, filepath.Join(dir, "again"))
+			if err != nil || report.Files != 1 || report.Unread != nil {
+				t.Errorf("restored: %+v, %v", report, err)
+			}
+			blobtest.Block(t, blobtest.OnlyContent(t, filepath.Join(copied, installation.FilesName)))
+			report, err = operate.Restore(t.Context(), copied, filepath.Join(dir, "poor"))
+			if err != nil || report.Files != 0 || report.Unread == nil {
+				t.Errorf("restored from what cannot be read: %+v, %v", report, err)
+			}
+		})
 	}
-	stored, err := os.ReadFile(found[0])
-	if err != nil {
+}
+
+// TestWhatNothingRefersToIsNoLoss: that it cannot be read keeps no backup from being one.
+func TestWhatNothingRefersToIsNoLoss(t *testing.T) {
+	dir := t.TempDir()
+	i := install(t, filepath.Join(dir, "data"))
+	i.Ask("POST", "/files?filename=a.txt", "text/plain", "the content")
+	content := blobtest.OnlyContent(t, filepath.Join(i.Dir, installation.FilesName))
+	stray := filepath.Join(filepath.Dir(content), strings.Repeat("e", len(filepath.Base(content))))
+	if err := os.Link(content, stray); err != nil {
 		t.Fatal(err)
 	}
-	stored[len(stored)-1] ^= 1
-	if err := os.WriteFile(found[0], stored, 0o600); err != nil {
-		t.Fatal(err)
+	blobtest.Block(t, stray)
+	report, err := operate.Backup(t.Context(), installation.Settings{DataDir: i.Dir}, filepath.Join(dir, "copy"))
+	if err != nil || report.Files != 1 || report.Unread == nil {
+		t.Errorf("%+v, %v", report, err)
 	}
 }
 

@@ -236,7 +236,7 @@ func TestS3Unavailable(t *testing.T) {
 			"Put": put, "Open": open, "Size": size, "Delete": s.Delete(t.Context(), d), "Check": s.Check(t.Context()),
 			"List": s.List(t.Context(), func(blob.Content) error { return nil }),
 		} {
-			if !errors.Is(err, blob.ErrUnavailable) || errors.Is(err, blob.ErrRefused) || errors.Is(err, blob.ErrNotFound) {
+			if !errors.Is(err, blob.ErrUnavailable) || errors.Is(err, blob.ErrRefused) || errors.Is(err, blob.ErrOneFile) || errors.Is(err, blob.ErrNotFound) {
 				t.Errorf("%s while %s: %v, want ErrUnavailable alone", method, what, err)
 			}
 		}
