@@ -211,7 +211,8 @@ func TestBatchBodyLimit(t *testing.T) {
 	wantProblem(t, request{method: "POST", path: pathW + "/batch", body: strings.Repeat(" ", 33<<20)}.to(s), 413, "payload_too_large")
 }
 
-// TestAnswerAfterSlowStoring: what takes longer to store than an answer may take to be written is answered too.
+// TestAnswerAfterSlowStoring: what takes longer to store, or to delete, than an answer may take to be written is
+// answered too.
 func TestAnswerAfterSlowStoring(t *testing.T) {
 	const long = 600 * time.Millisecond
 	s := newServer(t, &fake{
@@ -224,6 +225,10 @@ func TestAnswerAfterSlowStoring(t *testing.T) {
 			<-time.After(long)
 			return fixtureSecret(), true, nil
 		},
+		deleteBatch: func() error {
+			<-time.After(long)
+			return nil
+		},
 	})
 	s.http.WriteTimeout, s.idle = long/3, long/3
 	addr := start(t, s)
@@ -233,6 +238,9 @@ func TestAnswerAfterSlowStoring(t *testing.T) {
 	}
 	if a := raw(t, addr, "PUT /api/v1/secrets/s"+key+"Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"+`{"value":"x"}`); a.status != 201 {
 		t.Errorf("JSON: %d\n%s", a.status, a.body)
+	}
+	if a := raw(t, addr, "DELETE "+pathB+key+"\r\n"); a.status != 204 {
+		t.Errorf("no body: %d\n%s", a.status, a.body)
 	}
 }
 

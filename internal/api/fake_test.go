@@ -39,6 +39,7 @@ type fake struct {
 	archive         func() (*service.Archive, error)
 	timeline        func(list service.ListTimeline) (*service.TimelinePage, error)
 	createBatch     func(service.CreateBatch) (*service.Batch, bool, error)
+	deleteBatch     func() error
 	entries         func(service.BatchEntries, func(*service.BatchEntry) error) (int, error)
 	uploadFile      func(service.UploadFile) (*service.File, bool, error)
 	openFile        func() (*service.File, io.ReadSeekCloser, error)
@@ -314,6 +315,9 @@ func (f *fake) PublishVersion(context.Context, *service.Principal, service.Publi
 }
 
 func (f *fake) DeleteBatch(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.BatchID) error {
+	if f.deleteBatch != nil {
+		return f.deleteBatch()
+	}
 	return f.fail
 }
 

@@ -76,10 +76,9 @@ func (c *call) empty(status int) {
 // head begins the answer.
 func (c *call) head(status int) {
 	c.limitRest()
-	if c.begun { // what was sent, and what was done with it, may have taken longer than answers may
-		// A writer that knows no deadlines has none to move.
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.http.WriteTimeout))
-	}
+	// The body of the request, and what was done for it, may have taken longer than answers may. A writer that knows no
+	// deadlines has none to move.
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.http.WriteTimeout))
 	c.status = status
 	c.w.WriteHeader(status)
 }

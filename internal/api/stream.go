@@ -52,6 +52,12 @@ func (s *stream) flow() error {
 		c.w.Header()["Content-Type"] = s.media
 		c.head(s.status)
 	}
+	return s.write()
+}
+
+// write sends a piece of an answer that has begun. The text for it may have taken long to gather.
+func (s *stream) write() error {
+	c := s.call
 	// A writer that knows no deadlines has none to move.
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
 	n, err := c.w.Write(s.dst)
@@ -68,12 +74,8 @@ func (s *stream) close() error {
 	c := s.call
 	if c.status == 0 {
 		c.send(s.status, s.media, s.dst)
-	} else {
-		n, err := c.w.Write(s.dst)
-		c.sent += int64(n)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errClientGone, err)
-		}
+	} else if err := s.write(); err != nil {
+		return err
 	}
 	if cap(s.dst) <= 4*streamBytes {
 		*s.buffer = s.dst
