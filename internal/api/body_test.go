@@ -244,6 +244,43 @@ func TestAnswerAfterSlowStoring(t *testing.T) {
 	}
 }
 
+// TestEndBehindStoring: the last chunk of a form that comes while the file is stored ends the request, even if that
+// takes longer than the body may pause: the connection is kept.
+func TestEndBehindStoring(t *testing.T) {
+	const long = 600 * time.Millisecond
+	read := make(chan struct{})
+	s := newServer(t, &fake{uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
+		_, err := io.Copy(io.Discard, r.Content)
+		close(read)
+		<-time.After(long)
+		return fixtureFile(), false, err
+	}})
+	s.idle = long / 3
+	conn, err := net.Dial("tcp", start(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	body, contentType := multipartForm(t, [2]string{"@a.png", "PNG"})
+	const key = " HTTP/1.1\r\nHost: h\r\nx-api-key: " + goodKey + "\r\n"
+	fmt.Fprintf(conn, "POST /api/v1/files%sContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", key, contentType, len(body), body)
+	select {
+	case <-read:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the form was not read")
+	}
+	io.WriteString(conn, "0\r\n\r\n")
+	r := bufio.NewReader(conn)
+	if a := readAnswer(t, r); a.status != 201 || a.header.Get("Connection") != "" {
+		t.Fatalf("%d %v\n%s", a.status, a.header, a.body)
+	}
+	io.WriteString(conn, "GET "+pathE+key+"\r\n")
+	if a := readAnswer(t, r); a.status != 200 {
+		t.Errorf("the next request: %d\n%s", a.status, a.body)
+	}
+}
+
 // slowSignIn takes longer for a sign-in than the body of one may take.
 type slowSignIn struct {
 	fakeSignIn

@@ -54,7 +54,8 @@ type call struct {
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself
 	begun bool        // the body was read from
-	whole bool        // the body was read to its end
+	whole bool        // the body was read to its end, which long may know alone
+	long  *longReader // reads the body; nil: nothing moves its time limits
 	value value.Value // the parsed body of a JSON route; nil: empty body
 
 	lang string // of the page that is answered

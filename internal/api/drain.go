@@ -22,7 +22,8 @@ const unreadBytes = 256 << 10
 
 // announced reports whether the client may still be sending a body.
 func (c *call) announced() bool {
-	return !c.whole && c.r.Body != nil && c.r.Body != http.NoBody
+	whole := c.whole || c.long != nil && c.long.ended
+	return !whole && c.r.Body != nil && c.r.Body != http.NoBody
 }
 
 // known reports whether the client has shown a key or the secret of a link.

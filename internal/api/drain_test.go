@@ -303,6 +303,30 @@ func TestWaitForNoBody(t *testing.T) {
 	}
 }
 
+// TestFormsDoNotWaitForMore: a form with its last boundary is answered soon, though more of the body was announced.
+func TestFormsDoNotWaitForMore(t *testing.T) {
+	s, _ := linkServer(&fakeLink{})
+	addr := start(t, s)
+	for name, c := range map[string]struct {
+		head   string
+		status int
+	}{
+		"a file":      {"POST /api/v1/files HTTP/1.1\r\nx-api-key: " + goodKey, 201},
+		"a sign-in":   {"POST /sign-in HTTP/1.1\r\nSec-Fetch-Site: same-origin", 303},
+		"a task link": {"POST " + pathLink + " HTTP/1.1\r\nSec-Fetch-Site: same-origin", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, contentType := multipartForm(t, [2]string{"@a.png", "PNG"})
+			began := time.Now()
+			a := raw(t, addr, fmt.Sprintf("%s\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", c.head, addr, contentType, len(body)+10, body))
+			if took := time.Since(began); a.status != c.status || took > 2*drainTime {
+				t.Errorf("%d after %v, want %d\n%s", a.status, took, c.status, a.body)
+			}
+		})
+	}
+}
+
 // TestStreamsForNoBody: answers that begin before their end is known do not wait either for a body that is announced,
 // never sent, and read by nothing.
 func TestStreamsForNoBody(t *testing.T) {
