@@ -2,7 +2,9 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -328,23 +330,79 @@ func TestFormsDoNotWaitForMore(t *testing.T) {
 }
 
 // TestStreamsForNoBody: answers that begin before their end is known do not wait either for a body that is announced,
-// never sent, and read by nothing.
+// never sent, and read by nothing, and come to their end.
 func TestStreamsForNoBody(t *testing.T) {
-	addr := start(t, newServer(t, &fake{}))
-	for _, path := range []string{"/api/v1/files/" + fileID.String() + "/content", pathE + "/archive", pathE + "/events"} {
+	const size = 1 << 20
+	archive := fixtureArchive()
+	archive.Files, archive.Files[0].Size = archive.Files[:1], size
+	archive.Open = func(context.Context, int) (io.ReadCloser, error) {
+		return io.NopCloser(io.LimitReader(&noise{}, size)), nil
+	}
+	addr := start(t, newServer(t, &fake{
+		archive: func() (*service.Archive, error) { return archive, nil }, entries: manyEntries(5000, nil),
+	}))
+	for path, ended := range map[string]func(*testing.T, []byte) bool{
+		pathF + "/content": func(_ *testing.T, b []byte) bool { return string(b) == "0123456789" },
+		pathE + "/events":  func(_ *testing.T, b []byte) bool { return bytes.Contains(b, []byte("event: end\n")) },
+		pathB:              func(_ *testing.T, b []byte) bool { return len(b) > streamBytes && json.Valid(b) },
+		pathE + "/archive": func(t *testing.T, b []byte) bool {
+			_, files := unzipped(t, b)
+			return len(files["files/0001-a.txt"]) == size
+		},
+	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(readTimeout / 2))
-			io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nContent-Length: 10\r\n\r\n")
-			head, err := bufio.NewReader(conn).ReadString('\n')
-			if err != nil || !strings.Contains(head, " 200 ") {
-				t.Errorf("%q %v", head, err)
+			began := time.Now()
+			a := raw(t, addr, "GET "+path+" HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nContent-Length: 10\r\n\r\n")
+			if took := time.Since(began); a.status != 200 || !ended(t, a.body) || took > 2*drainTime {
+				t.Errorf("%d, %d bytes after %v", a.status, len(a.body), took)
 			}
 		})
 	}
 }
+
+// TestBodyBesideAStream: a body that comes while the answer does is read behind that, however long it took. Else the
+// connection would be broken, and the end of the answer might be lost.
+func TestBodyBesideAStream(t *testing.T) {
+	proceed := make(chan struct{})
+	s := newServer(t, &fake{openLink: func(service.Link) (*service.File, io.ReadSeekCloser, error) {
+		f := fixtureFile()
+		f.Size = 1 << 20
+		return f, &waitingContent{Reader: bytes.NewReader(make([]byte, f.Size)), proceed: proceed}, nil
+	}})
+	s.linger = 200 * time.Millisecond
+	conn, err := net.Dial("tcp", start(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	io.WriteString(conn, "GET "+pathF+"/content?expires=1&signature=good HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n")
+	r := bufio.NewReader(conn)
+	if _, err := r.Peek(1); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(conn, "0123456789")
+	time.AfterFunc(3*s.linger, func() { close(proceed) })
+	if a := readAnswer(t, r); a.status != 200 || len(a.body) != 1<<20 {
+		t.Fatalf("%d with %d bytes", a.status, len(a.body))
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		t.Errorf("after the answer: %v", err)
+	}
+}
+
+// waitingContent waits before its second half.
+type waitingContent struct {
+	*bytes.Reader
+	proceed <-chan struct{}
+}
+
+func (c *waitingContent) Read(b []byte) (int, error) {
+	if int64(c.Len()) <= c.Size()/2 {
+		<-c.proceed
+	}
+	return c.Reader.Read(b)
+}
+
+func (*waitingContent) Close() error { return nil }

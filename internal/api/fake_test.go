@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/netip"
 	"strings"
@@ -356,9 +357,10 @@ func (f *fake) ListBatches(context.Context, *service.Principal, service.ListBatc
 	return or(f, &service.BatchPage{Data: []*service.Batch{fixtureBatch(), fixtureBatch()}, Cursor: cursor1()})
 }
 
-func (f *fake) Entries(_ context.Context, _ *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
+func (f *fake) Entries(ctx context.Context, _ *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
 	if f.entries != nil {
-		return f.entries(q, each)
+		next, err := f.entries(q, each)
+		return next, errors.Join(err, ctx.Err())
 	}
 	if f.fail != nil {
 		return 0, f.fail

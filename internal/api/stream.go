@@ -42,6 +42,16 @@ func (s *stream) field(name string, value any) error {
 	return err
 }
 
+// beginStream begins an answer that takes longer. net/http reads what is left of a body before an answer, and ends the
+// context of the request, and the stream with it, if that does not come in time. Where the connection ends with the
+// answer, it reads behind it.
+func (c *call) beginStream(status int) {
+	if c.announced() {
+		c.w.Header()["Connection"] = closeValue
+	}
+	c.head(status)
+}
+
 // flow sends the text so far if it is long enough.
 func (s *stream) flow() error {
 	if len(s.dst) < streamBytes {
@@ -50,7 +60,7 @@ func (s *stream) flow() error {
 	c := s.call
 	if c.status == 0 {
 		c.w.Header()["Content-Type"] = s.media
-		c.head(s.status)
+		c.beginStream(s.status)
 	}
 	return s.write()
 }
