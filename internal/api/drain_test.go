@@ -344,6 +344,7 @@ func TestStreamsForNoBody(t *testing.T) {
 	for path, ended := range map[string]func(*testing.T, []byte) bool{
 		pathF + "/content": func(_ *testing.T, b []byte) bool { return string(b) == "0123456789" },
 		pathE + "/events":  func(_ *testing.T, b []byte) bool { return bytes.Contains(b, []byte("event: end\n")) },
+		"/metrics":         func(_ *testing.T, b []byte) bool { return bytes.Contains(b, []byte("chargehand_http")) },
 		pathB:              func(_ *testing.T, b []byte) bool { return len(b) > streamBytes && json.Valid(b) },
 		pathE + "/archive": func(t *testing.T, b []byte) bool {
 			_, files := unzipped(t, b)
