@@ -146,9 +146,10 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLateBodiesDoNotLoseTheAnswer: a client that sends a body slowly, and reads the refusal meanwhile or behind it,
-// finds no broken connection, whether it has shown no key, a key or the secret of a link. net/http itself reads nothing
-// behind an answer to a client that has said that it closes the connection.
+// TestLateBodiesDoNotLoseTheAnswer: a client that sends a body slowly, and reads the answer meanwhile or behind it,
+// finds no broken connection, whether it has shown no key, a key or the secret of a link, and whether it is refused or
+// sends a body that nothing reads. net/http itself reads nothing behind an answer to a client that has said that it
+// closes the connection.
 func TestLateBodiesDoNotLoseTheAnswer(t *testing.T) {
 	s, _ := linkServer(asking(t, `{type: object}`, nil))
 	s.linger = 3 * time.Second
@@ -163,6 +164,9 @@ func TestLateBodiesDoNotLoseTheAnswer(t *testing.T) {
 		"no key, HTTP/1.0": {"POST " + pathW + "/executions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n", 20_000, 401},
 		"no key, more":     {"POST " + pathW + "/executions HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 3000000\r\n", 300_000, 401},
 		"a key, closes":    {"POST " + pathW + "/executions HTTP/1.1\r\nx-api-key: " + goodKey + "\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 200000\r\n", 20_000, 415},
+		"done, closes":     {"DELETE " + pathB + " HTTP/1.1\r\nx-api-key: " + goodKey + "\r\nConnection: close\r\nContent-Length: 200000\r\n", 20_000, 204},
+		"done, HTTP/1.0":   {"GET " + pathE + " HTTP/1.0\r\nx-api-key: " + goodKey + "\r\nContent-Length: 200000\r\n", 20_000, 200},
+		"a page, closes":   {"GET /setup HTTP/1.1\r\nConnection: close\r\nContent-Length: 200000\r\n", 20_000, 200},
 		"a link, too much": {fmt.Sprintf("POST %s HTTP/1.1\r\nSec-Fetch-Site: same-origin\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n", pathLink, maxTaskForm+1), 1 << 20, 413},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,9 @@ const maxInstance = 2048
 func (c *call) send(status int, mediaType []string, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = mediaType
-	if len(body) > 1<<10 || c.r.Method == http.MethodHead { // net/http counts short bodies itself
+	// net/http counts short bodies itself, but not before the handler has ended. Where that drains a body, the client must
+	// see the end of the answer before.
+	if len(body) > 1<<10 || c.r.Method == http.MethodHead || c.drains() {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	c.head(status)
@@ -136,19 +138,10 @@ func (c *call) fail(err error) {
 
 // sendEarly answers a request of which the client may be sending more.
 func (c *call) sendEarly(status int, mediaType []string, body []byte) {
-	h := c.w.Header()
 	if c.unread() {
-		h["Connection"] = closeValue
-	}
-	drains := c.drains()
-	if drains {
-		h["Content-Length"] = []string{strconv.Itoa(len(body))} // the client must see the end of the answer at once
-		_ = http.NewResponseController(c.w).EnableFullDuplex()  // HTTP/2 always is
+		c.w.Header()["Connection"] = closeValue
 	}
 	c.send(status, mediaType, body)
-	if drains {
-		c.drain()
-	}
 }
 
 // recovered answers a request whose handler panicked.

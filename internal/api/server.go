@@ -189,7 +189,7 @@ func (c *call) finish() {
 		c.describeSpan()
 	}
 	c.tell(took)
-	c.limitRest() // net/http reads behind the answer too, and a stream may have taken longer
+	c.drain()
 	*c = call{}
 	calls.Put(c)
 }
