@@ -75,6 +75,28 @@ func TestAuditLogAsLines(t *testing.T) {
 	}
 }
 
+// TestSlowAuditLogAsLines: an export comes to its end where the last entry takes longer to find than an answer, or the
+// next piece of one, may take to be written.
+func TestSlowAuditLogAsLines(t *testing.T) {
+	const long = 600 * time.Millisecond
+	for name, first := range map[string]int{"less than a piece": 1, "more": 1000} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, &fake{listAudit: func(q service.ListAudit) (*service.Page[service.AuditEntry], error) {
+				if q.Cursor.IsZero() {
+					return &service.Page[service.AuditEntry]{Data: slices.Repeat([]service.AuditEntry{fixtureAudit()}, first), Cursor: cursor1()}, nil
+				}
+				<-time.After(long)
+				return &service.Page[service.AuditEntry]{Data: []service.AuditEntry{fixtureAudit()}}, nil
+			}})
+			s.http.WriteTimeout, s.idle = long/3, long/3
+			a := raw(t, start(t, s), "GET /api/v1/audit-log HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nAccept: application/jsonl\r\n\r\n")
+			if lines := strings.Count(string(a.body), "\n"); a.status != 200 || lines != first+1 || first > 1 && len(a.body) < streamBytes {
+				t.Errorf("%d, %d lines in %d bytes", a.status, lines, len(a.body))
+			}
+		})
+	}
+}
+
 // TestAuditLogParameters: filters that cannot be are refused, with what there is.
 func TestAuditLogParameters(t *testing.T) {
 	s := newServer(t, &fake{})

@@ -53,17 +53,17 @@ func (c *call) readBody(b *body) error {
 		pause, trusted = min(pause, c.server.http.ReadHeaderTimeout), maxForm
 	}
 	if c.r.ContentLength < 0 || c.r.ContentLength > longBytes || b.stream || stranger {
-		c.r.Body = &longReader{
+		c.long = &longReader{
 			body: c.arriving, control: http.NewResponseController(c.w),
 			idle: pause, slowest: c.server.slowest, answer: c.server.http.WriteTimeout,
 		}
+		c.r.Body = c.long
 	}
 	var first []byte
 	var err error
 	if c.r.ContentLength < 0 && !b.stream {
 		c.begun = true
 		if first, err = c.firstBytes(); err != nil || len(first) == 0 {
-			c.whole = err == nil
 			return err
 		}
 	}

@@ -211,7 +211,8 @@ func TestBatchBodyLimit(t *testing.T) {
 	wantProblem(t, request{method: "POST", path: pathW + "/batch", body: strings.Repeat(" ", 33<<20)}.to(s), 413, "payload_too_large")
 }
 
-// TestAnswerAfterSlowStoring: what takes longer to store than an answer may take to be written is answered too.
+// TestAnswerAfterSlowStoring: what takes longer to store, or to delete, than an answer may take to be written is
+// answered too.
 func TestAnswerAfterSlowStoring(t *testing.T) {
 	const long = 600 * time.Millisecond
 	s := newServer(t, &fake{
@@ -224,6 +225,10 @@ func TestAnswerAfterSlowStoring(t *testing.T) {
 			<-time.After(long)
 			return fixtureSecret(), true, nil
 		},
+		deleteBatch: func() error {
+			<-time.After(long)
+			return nil
+		},
 	})
 	s.http.WriteTimeout, s.idle = long/3, long/3
 	addr := start(t, s)
@@ -233,6 +238,46 @@ func TestAnswerAfterSlowStoring(t *testing.T) {
 	}
 	if a := raw(t, addr, "PUT /api/v1/secrets/s"+key+"Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"+`{"value":"x"}`); a.status != 201 {
 		t.Errorf("JSON: %d\n%s", a.status, a.body)
+	}
+	if a := raw(t, addr, "DELETE "+pathB+key+"\r\n"); a.status != 204 {
+		t.Errorf("no body: %d\n%s", a.status, a.body)
+	}
+}
+
+// TestEndBehindStoring: the last chunk of a form that comes while the file is stored ends the request, even if that
+// takes longer than the body may pause: the connection is kept.
+func TestEndBehindStoring(t *testing.T) {
+	const long = 600 * time.Millisecond
+	read := make(chan struct{})
+	s := newServer(t, &fake{uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
+		_, err := io.Copy(io.Discard, r.Content)
+		close(read)
+		<-time.After(long)
+		return fixtureFile(), false, err
+	}})
+	s.idle = long / 3
+	conn, err := net.Dial("tcp", start(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	body, contentType := multipartForm(t, [2]string{"@a.png", "PNG"})
+	const key = " HTTP/1.1\r\nHost: h\r\nx-api-key: " + goodKey + "\r\n"
+	fmt.Fprintf(conn, "POST /api/v1/files%sContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", key, contentType, len(body), body)
+	select {
+	case <-read:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the form was not read")
+	}
+	io.WriteString(conn, "0\r\n\r\n")
+	r := bufio.NewReader(conn)
+	if a := readAnswer(t, r); a.status != 201 || a.header.Get("Connection") != "" {
+		t.Fatalf("%d %v\n%s", a.status, a.header, a.body)
+	}
+	io.WriteString(conn, "GET "+pathE+key+"\r\n")
+	if a := readAnswer(t, r); a.status != 200 {
+		t.Errorf("the next request: %d\n%s", a.status, a.body)
 	}
 }
 

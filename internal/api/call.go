@@ -54,7 +54,8 @@ type call struct {
 
 	raw   []byte      // body as it was sent, unless the handler reads it itself
 	begun bool        // the body was read from
-	whole bool        // the body was read to its end
+	whole bool        // the body was read to its end, which long may know alone
+	long  *longReader // reads the body; nil: nothing moves its time limits
 	value value.Value // the parsed body of a JSON route; nil: empty body
 
 	lang string // of the page that is answered
@@ -220,14 +221,11 @@ func (c *call) noRoute() error {
 
 // allowTime lifts the time limit of reading, which would otherwise end the request's context
 // while the answer is still being waited for or written. Where a body is announced that nothing reads, net/http does
-// not read ahead, so the limit ends nothing, and limitRest sets another one with the answer. The time for the answer
-// begins now, behind the body.
+// not read ahead, so the limit ends nothing, and limitRest sets another one with the answer.
 func (c *call) allowTime() {
-	// A writer that knows no deadlines has none to move.
-	control := http.NewResponseController(c.w)
-	_ = control.SetWriteDeadline(time.Now().Add(c.server.http.WriteTimeout))
 	if !c.announced() {
-		_ = control.SetReadDeadline(time.Time{})
+		// A writer that knows no deadlines has none to lift.
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 	}
 }
 

@@ -77,7 +77,7 @@ func (w *contentWriter) Header() http.Header { return w.call.w.Header() }
 func (w *contentWriter) WriteHeader(status int) {
 	w.status = status
 	if status < http.StatusBadRequest {
-		w.call.head(status)
+		w.call.beginStream(status)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Many clients read no answer before they have sent all, and take a connection that is closed
 // under them for a broken one. So a refusal goes out soon, and what the client is still
-// sending is read and dropped, up to these bounds.
+// sending behind that, or any answer, is read and dropped, up to these bounds.
 const (
 	drainBytes = 16 << 20
 	drainTime  = 2 * time.Second
@@ -22,7 +22,8 @@ const unreadBytes = 256 << 10
 
 // announced reports whether the client may still be sending a body.
 func (c *call) announced() bool {
-	return !c.whole && c.r.Body != nil && c.r.Body != http.NoBody
+	whole := c.whole || c.long != nil && c.long.ended
+	return !whole && c.r.Body != nil && c.r.Body != http.NoBody
 }
 
 // known reports whether the client has shown a key or the secret of a link.
@@ -66,8 +67,12 @@ func (c *call) limitRest() {
 	}
 }
 
-// drain reads what the client is still sending, after the answer has been sent.
+// drain reads what the client is still sending, after the answer has been sent, where net/http does not.
 func (c *call) drain() {
+	if !c.drains() {
+		c.limitRest() // the answer may have taken longer than the limit that was set when it began
+		return
+	}
 	// Writers that know nothing of connections (in tests) have nothing to flush.
 	_ = http.NewResponseController(c.w).Flush()
 	c.limitRest()

@@ -2,7 +2,9 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -144,9 +146,10 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLateBodiesDoNotLoseTheAnswer: a client that sends a body slowly, and reads the refusal meanwhile or behind it,
-// finds no broken connection, whether it has shown no key, a key or the secret of a link. net/http itself reads nothing
-// behind an answer to a client that has said that it closes the connection.
+// TestLateBodiesDoNotLoseTheAnswer: a client that sends a body slowly, and reads the answer meanwhile or behind it,
+// finds no broken connection, whether it has shown no key, a key or the secret of a link, and whether it is refused or
+// sends a body that nothing reads. net/http itself reads nothing behind an answer to a client that has said that it
+// closes the connection.
 func TestLateBodiesDoNotLoseTheAnswer(t *testing.T) {
 	s, _ := linkServer(asking(t, `{type: object}`, nil))
 	s.linger = 3 * time.Second
@@ -161,6 +164,9 @@ func TestLateBodiesDoNotLoseTheAnswer(t *testing.T) {
 		"no key, HTTP/1.0": {"POST " + pathW + "/executions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n", 20_000, 401},
 		"no key, more":     {"POST " + pathW + "/executions HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 3000000\r\n", 300_000, 401},
 		"a key, closes":    {"POST " + pathW + "/executions HTTP/1.1\r\nx-api-key: " + goodKey + "\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 200000\r\n", 20_000, 415},
+		"done, closes":     {"DELETE " + pathB + " HTTP/1.1\r\nx-api-key: " + goodKey + "\r\nConnection: close\r\nContent-Length: 200000\r\n", 20_000, 204},
+		"done, HTTP/1.0":   {"GET " + pathE + " HTTP/1.0\r\nx-api-key: " + goodKey + "\r\nContent-Length: 200000\r\n", 20_000, 200},
+		"a page, closes":   {"GET /setup HTTP/1.1\r\nConnection: close\r\nContent-Length: 200000\r\n", 20_000, 200},
 		"a link, too much": {fmt.Sprintf("POST %s HTTP/1.1\r\nSec-Fetch-Site: same-origin\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n", pathLink, maxTaskForm+1), 1 << 20, 413},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -303,24 +309,105 @@ func TestWaitForNoBody(t *testing.T) {
 	}
 }
 
-// TestStreamsForNoBody: answers that begin before their end is known do not wait either for a body that is announced,
-// never sent, and read by nothing.
-func TestStreamsForNoBody(t *testing.T) {
-	addr := start(t, newServer(t, &fake{}))
-	for _, path := range []string{"/api/v1/files/" + fileID.String() + "/content", pathE + "/archive", pathE + "/events"} {
-		t.Run(path, func(t *testing.T) {
+// TestFormsDoNotWaitForMore: a form with its last boundary is answered soon, though more of the body was announced.
+func TestFormsDoNotWaitForMore(t *testing.T) {
+	s, _ := linkServer(&fakeLink{})
+	addr := start(t, s)
+	for name, c := range map[string]struct {
+		head   string
+		status int
+	}{
+		"a file":      {"POST /api/v1/files HTTP/1.1\r\nx-api-key: " + goodKey, 201},
+		"a sign-in":   {"POST /sign-in HTTP/1.1\r\nSec-Fetch-Site: same-origin", 303},
+		"a task link": {"POST " + pathLink + " HTTP/1.1\r\nSec-Fetch-Site: same-origin", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(readTimeout / 2))
-			io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nContent-Length: 10\r\n\r\n")
-			head, err := bufio.NewReader(conn).ReadString('\n')
-			if err != nil || !strings.Contains(head, " 200 ") {
-				t.Errorf("%q %v", head, err)
+			body, contentType := multipartForm(t, [2]string{"@a.png", "PNG"})
+			began := time.Now()
+			a := raw(t, addr, fmt.Sprintf("%s\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", c.head, addr, contentType, len(body)+10, body))
+			if took := time.Since(began); a.status != c.status || took > 2*drainTime {
+				t.Errorf("%d after %v, want %d\n%s", a.status, took, c.status, a.body)
 			}
 		})
 	}
 }
+
+// TestStreamsForNoBody: answers that begin before their end is known do not wait either for a body that is announced,
+// never sent, and read by nothing, and come to their end.
+func TestStreamsForNoBody(t *testing.T) {
+	const size = 1 << 20
+	archive := fixtureArchive()
+	archive.Files, archive.Files[0].Size = archive.Files[:1], size
+	archive.Open = func(context.Context, int) (io.ReadCloser, error) {
+		return io.NopCloser(io.LimitReader(&noise{}, size)), nil
+	}
+	addr := start(t, newServer(t, &fake{
+		archive: func() (*service.Archive, error) { return archive, nil }, entries: manyEntries(5000, nil),
+	}))
+	for path, ended := range map[string]func(*testing.T, []byte) bool{
+		pathF + "/content": func(_ *testing.T, b []byte) bool { return string(b) == "0123456789" },
+		pathE + "/events":  func(_ *testing.T, b []byte) bool { return bytes.Contains(b, []byte("event: end\n")) },
+		"/metrics":         func(_ *testing.T, b []byte) bool { return bytes.Contains(b, []byte("chargehand_http")) },
+		pathB:              func(_ *testing.T, b []byte) bool { return len(b) > streamBytes && json.Valid(b) },
+		pathE + "/archive": func(t *testing.T, b []byte) bool {
+			_, files := unzipped(t, b)
+			return len(files["files/0001-a.txt"]) == size
+		},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			a := raw(t, addr, "GET "+path+" HTTP/1.1\r\nHost: h\r\nx-api-key: "+goodKey+"\r\nContent-Length: 10\r\n\r\n")
+			if took := time.Since(began); a.status != 200 || !ended(t, a.body) || took > 2*drainTime {
+				t.Errorf("%d, %d bytes after %v", a.status, len(a.body), took)
+			}
+		})
+	}
+}
+
+// TestBodyBesideAStream: a body that comes while the answer does is read behind that, however long it took. Else the
+// connection would be broken, and the end of the answer might be lost.
+func TestBodyBesideAStream(t *testing.T) {
+	proceed := make(chan struct{})
+	s := newServer(t, &fake{openLink: func(service.Link) (*service.File, io.ReadSeekCloser, error) {
+		f := fixtureFile()
+		f.Size = 1 << 20
+		return f, &waitingContent{Reader: bytes.NewReader(make([]byte, f.Size)), proceed: proceed}, nil
+	}})
+	s.linger = 200 * time.Millisecond
+	conn, err := net.Dial("tcp", start(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	io.WriteString(conn, "GET "+pathF+"/content?expires=1&signature=good HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n")
+	r := bufio.NewReader(conn)
+	if _, err := r.Peek(1); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(conn, "0123456789")
+	time.AfterFunc(3*s.linger, func() { close(proceed) })
+	if a := readAnswer(t, r); a.status != 200 || len(a.body) != 1<<20 {
+		t.Fatalf("%d with %d bytes", a.status, len(a.body))
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		t.Errorf("after the answer: %v", err)
+	}
+}
+
+// waitingContent waits before its second half.
+type waitingContent struct {
+	*bytes.Reader
+	proceed <-chan struct{}
+}
+
+func (c *waitingContent) Read(b []byte) (int, error) {
+	if int64(c.Len()) <= c.Size()/2 {
+		<-c.proceed
+	}
+	return c.Reader.Read(b)
+}
+
+func (*waitingContent) Close() error { return nil }

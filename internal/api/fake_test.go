@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/netip"
 	"strings"
@@ -39,6 +40,7 @@ type fake struct {
 	archive         func() (*service.Archive, error)
 	timeline        func(list service.ListTimeline) (*service.TimelinePage, error)
 	createBatch     func(service.CreateBatch) (*service.Batch, bool, error)
+	deleteBatch     func() error
 	entries         func(service.BatchEntries, func(*service.BatchEntry) error) (int, error)
 	uploadFile      func(service.UploadFile) (*service.File, bool, error)
 	openFile        func() (*service.File, io.ReadSeekCloser, error)
@@ -314,6 +316,9 @@ func (f *fake) PublishVersion(context.Context, *service.Principal, service.Publi
 }
 
 func (f *fake) DeleteBatch(context.Context, *service.Principal, chargehand.WorkflowID, chargehand.BatchID) error {
+	if f.deleteBatch != nil {
+		return f.deleteBatch()
+	}
 	return f.fail
 }
 
@@ -352,9 +357,10 @@ func (f *fake) ListBatches(context.Context, *service.Principal, service.ListBatc
 	return or(f, &service.BatchPage{Data: []*service.Batch{fixtureBatch(), fixtureBatch()}, Cursor: cursor1()})
 }
 
-func (f *fake) Entries(_ context.Context, _ *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
+func (f *fake) Entries(ctx context.Context, _ *service.Batch, q service.BatchEntries, each func(*service.BatchEntry) error) (int, error) {
 	if f.entries != nil {
-		return f.entries(q, each)
+		next, err := f.entries(q, each)
+		return next, errors.Join(err, ctx.Err())
 	}
 	if f.fail != nil {
 		return 0, f.fail

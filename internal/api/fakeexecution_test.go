@@ -107,12 +107,12 @@ func (f *fake) RetryExecution(_ context.Context, _ *service.Principal, r service
 }
 
 // followed sends one of each event, and ends.
-func (f *fake) followed(send func([]service.StreamEvent) error, events ...service.StreamEvent) error {
+func (f *fake) followed(ctx context.Context, send func([]service.StreamEvent) error, events ...service.StreamEvent) error {
 	if _, err := or(f, true); err != nil {
 		return err
 	}
 	for _, e := range events {
-		if err := send([]service.StreamEvent{e}); err != nil {
+		if err := errors.Join(send([]service.StreamEvent{e}), ctx.Err()); err != nil {
 			return err
 		}
 	}
@@ -122,18 +122,18 @@ func (f *fake) followed(send func([]service.StreamEvent) error, events ...servic
 	return &service.StreamEnd{Reason: service.EndComplete, Detail: "Nothing else will happen."}
 }
 
-func (f *fake) FollowExecution(_ context.Context, _ *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error {
+func (f *fake) FollowExecution(ctx context.Context, _ *service.Principal, r service.FollowExecution, send func([]service.StreamEvent) error) error {
 	topic := service.Topic{Kind: service.TopicExecution, ID: r.Execution}
 	task := &service.TaskEvent{No: r.After + 3, At: time.UnixMilli(1_769_851_800_120), Ended: true, Seq: 2, Parent: 1, Name: "pay", Kind: "call", Reference: "/do/1/pay", Iterations: []int{2, 5}, Attempt: 1, Phase: chargehand.Faulted, Error: fixtureFaulted().Error}
-	return f.followed(send, service.StreamEvent{Topic: topic, Execution: fixtureFaulted()},
+	return f.followed(ctx, send, service.StreamEvent{Topic: topic, Execution: fixtureFaulted()},
 		service.StreamEvent{Topic: topic, Gap: &service.Gap{From: r.After + 1, To: r.After + 2}}, service.StreamEvent{Topic: topic, Task: task})
 }
 
-func (f *fake) FollowBatch(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, id chargehand.BatchID, _ service.View, send func([]service.StreamEvent) error) error {
-	return f.followed(send, service.StreamEvent{Topic: service.Topic{Kind: service.TopicBatch, ID: id}, Batch: fixtureBatch()})
+func (f *fake) FollowBatch(ctx context.Context, _ *service.Principal, _ chargehand.WorkflowID, id chargehand.BatchID, _ service.View, send func([]service.StreamEvent) error) error {
+	return f.followed(ctx, send, service.StreamEvent{Topic: service.Topic{Kind: service.TopicBatch, ID: id}, Batch: fixtureBatch()})
 }
 
-func (f *fake) Follow(_ context.Context, _ *service.Principal, topics []service.Topic, _ service.View, send func([]service.StreamEvent) error) error {
+func (f *fake) Follow(ctx context.Context, _ *service.Principal, topics []service.Topic, _ service.View, send func([]service.StreamEvent) error) error {
 	var events []service.StreamEvent
 	for _, t := range topics {
 		if t == service.MyTasks {
@@ -146,7 +146,7 @@ func (f *fake) Follow(_ context.Context, _ *service.Principal, topics []service.
 		}
 		events = append(events, service.StreamEvent{Topic: t, Gone: true})
 	}
-	return f.followed(send, events...)
+	return f.followed(ctx, send, events...)
 }
 
 func (f *fake) Log(_ context.Context, _ *service.Principal, _ chargehand.WorkflowID, _ chargehand.ExecutionID, q service.LogQuery) (*service.ExecutionLog, error) {

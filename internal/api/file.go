@@ -103,7 +103,6 @@ func (c *call) uploadFile() error {
 		Name: content.name, ContentType: content.mediaType, Content: content,
 		Idempotency: c.idempotency(), View: c.asked(),
 	})
-	c.whole = content.err == nil && err == nil
 	if content.err != nil { // the reason why the service could not read on
 		return readProblem(content.err)
 	}

@@ -104,7 +104,6 @@ func (c *call) form() (map[string]string, error) {
 		}
 		return nil, chargehand.NewError(chargehand.CodeInvalidBody, "The form cannot be read.")
 	}
-	c.whole = true
 	read := map[string]string{}
 	for name, values := range c.r.MultipartForm.Value {
 		read[name] = strings.TrimSpace(values[0])

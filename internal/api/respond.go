@@ -36,7 +36,9 @@ const maxInstance = 2048
 func (c *call) send(status int, mediaType []string, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = mediaType
-	if len(body) > 1<<10 || c.r.Method == http.MethodHead { // net/http counts short bodies itself
+	// net/http counts short bodies itself, but not before the handler has ended. Where that drains a body, the client must
+	// see the end of the answer before.
+	if len(body) > 1<<10 || c.r.Method == http.MethodHead || c.drains() {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	c.head(status)
@@ -76,10 +78,9 @@ func (c *call) empty(status int) {
 // head begins the answer.
 func (c *call) head(status int) {
 	c.limitRest()
-	if c.begun { // what was sent, and what was done with it, may have taken longer than answers may
-		// A writer that knows no deadlines has none to move.
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.http.WriteTimeout))
-	}
+	// The body of the request, and what was done for it, may have taken longer than answers may. A writer that knows no
+	// deadlines has none to move.
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.http.WriteTimeout))
 	c.status = status
 	c.w.WriteHeader(status)
 }
@@ -137,19 +138,10 @@ func (c *call) fail(err error) {
 
 // sendEarly answers a request of which the client may be sending more.
 func (c *call) sendEarly(status int, mediaType []string, body []byte) {
-	h := c.w.Header()
 	if c.unread() {
-		h["Connection"] = closeValue
-	}
-	drains := c.drains()
-	if drains {
-		h["Content-Length"] = []string{strconv.Itoa(len(body))} // the client must see the end of the answer at once
-		_ = http.NewResponseController(c.w).EnableFullDuplex()  // HTTP/2 always is
+		c.w.Header()["Connection"] = closeValue
 	}
 	c.send(status, mediaType, body)
-	if drains {
-		c.drain()
-	}
 }
 
 // recovered answers a request whose handler panicked.

@@ -189,6 +189,7 @@ func (c *call) finish() {
 		c.describeSpan()
 	}
 	c.tell(took)
+	c.drain()
 	*c = call{}
 	calls.Put(c)
 }

@@ -310,7 +310,7 @@ func (c *call) live(follow func(context.Context, func([]service.StreamEvent) err
 func (c *call) beginEvents() {
 	h := c.w.Header()
 	h["Content-Type"], h["X-Accel-Buffering"], h["Cache-Control"] = sseValue, unbufferedValue, noStoreValue
-	c.head(http.StatusOK)
+	c.beginStream(http.StatusOK)
 }
 
 // sendEvents writes events and has them sent. A client that does not read them for too long is gone.

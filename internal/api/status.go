@@ -157,6 +157,7 @@ func (c *call) getMetrics() error {
 		return err
 	}
 	c.w.Header().Del("Content-Type")
+	c.limitRest()
 	c.status = http.StatusOK
 	promhttp.HandlerFor(c.server.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(c.w, c.r)
 	return nil

@@ -42,6 +42,16 @@ func (s *stream) field(name string, value any) error {
 	return err
 }
 
+// beginStream begins an answer that takes longer. net/http reads what is left of a body before an answer, and ends the
+// context of the request, and the stream with it, if that does not come in time. Where the connection ends with the
+// answer, it reads behind it.
+func (c *call) beginStream(status int) {
+	if c.announced() {
+		c.w.Header()["Connection"] = closeValue
+	}
+	c.head(status)
+}
+
 // flow sends the text so far if it is long enough.
 func (s *stream) flow() error {
 	if len(s.dst) < streamBytes {
@@ -50,8 +60,14 @@ func (s *stream) flow() error {
 	c := s.call
 	if c.status == 0 {
 		c.w.Header()["Content-Type"] = s.media
-		c.head(s.status)
+		c.beginStream(s.status)
 	}
+	return s.write()
+}
+
+// write sends a piece of an answer that has begun. The text for it may have taken long to gather.
+func (s *stream) write() error {
+	c := s.call
 	// A writer that knows no deadlines has none to move.
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.idle))
 	n, err := c.w.Write(s.dst)
@@ -68,12 +84,8 @@ func (s *stream) close() error {
 	c := s.call
 	if c.status == 0 {
 		c.send(s.status, s.media, s.dst)
-	} else {
-		n, err := c.w.Write(s.dst)
-		c.sent += int64(n)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errClientGone, err)
-		}
+	} else if err := s.write(); err != nil {
+		return err
 	}
 	if cap(s.dst) <= 4*streamBytes {
 		*s.buffer = s.dst

@@ -84,7 +84,6 @@ func (c *call) readTask() (*sentTask, error) {
 		part, err := parts.NextPart()
 		switch {
 		case err == io.EOF: //nolint:errorlint // wrapped, it is that of a form that is cut off
-			c.whole = true
 			return sent, nil
 		case err != nil:
 			return nil, sentProblem(err)
