@@ -78,7 +78,7 @@ func TestAuditLogAsLines(t *testing.T) {
 // TestSlowAuditLogAsLines: an export comes to its end where the last entry takes longer to find than an answer, or the
 // next piece of one, may take to be written.
 func TestSlowAuditLogAsLines(t *testing.T) {
-	const long = 600 * time.Millisecond
+	const long = 3 * time.Second
 	for name, first := range map[string]int{"less than a piece": 1, "more": 1000} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, &fake{listAudit: func(q service.ListAudit) (*service.Page[service.AuditEntry], error) {

@@ -214,7 +214,7 @@ func TestBatchBodyLimit(t *testing.T) {
 // TestAnswerAfterSlowStoring: what takes longer to store, or to delete, than an answer may take to be written is
 // answered too.
 func TestAnswerAfterSlowStoring(t *testing.T) {
-	const long = 600 * time.Millisecond
+	const long = 3 * time.Second
 	s := newServer(t, &fake{
 		uploadFile: func(r service.UploadFile) (*service.File, bool, error) {
 			_, err := io.Copy(io.Discard, r.Content)

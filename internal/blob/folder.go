@@ -86,7 +86,7 @@ func (f *folder) Put(_ context.Context, path, key string, size int64) error {
 func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
-		return Unavailable(err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return Unavailable(err)
@@ -94,7 +94,8 @@ func SyncFolder(path string) error {
 	return nil
 }
 
-// MakeFolder is os.MkdirAll of a folder that no other user may read, and whose name survives a power cut.
+// MakeFolder is os.MkdirAll of a folder that no other user may read, and whose name survives a power cut, unless this
+// process may not read the folder above it.
 func MakeFolder(path string) error { return makeFolder(path, SyncFolder) }
 
 func makeFolder(path string, syncFolder func(path string) error) error {
@@ -109,7 +110,7 @@ func makeFolder(path string, syncFolder func(path string) error) error {
 		return err
 	}
 	for _, parent := range parents {
-		if err := syncFolder(parent); err != nil {
+		if err := syncFolder(parent); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}

@@ -2,6 +2,8 @@ package blob
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,13 +14,14 @@ import (
 func TestNewFoldersAreMadeDurable(t *testing.T) {
 	root := t.TempDir()
 	var synced []string
+	var refused error
 	open := func() {
 		t.Helper()
 		synced = nil
 		s, err := openFolder(Config{Folder: filepath.Join(root, "new", "files")}, func(path string) error {
 			name, err := filepath.Rel(root, path)
 			synced = append(synced, name)
-			return err
+			return errors.Join(err, refused)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -33,6 +36,11 @@ func TestNewFoldersAreMadeDurable(t *testing.T) {
 	if len(synced) > 0 {
 		t.Errorf("of folders that were there, %q were made durable", synced)
 	}
+	if err := os.RemoveAll(filepath.Join(root, "new")); err != nil {
+		t.Fatal(err)
+	}
+	refused = fs.ErrPermission // of a folder that may be written and not read
+	open()
 }
 
 // TestFolderIsMadeDurable: each content makes the folder durable that it is in, and the folder above only when that one

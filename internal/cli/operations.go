@@ -30,6 +30,9 @@ func newBackup(con console) *cobra.Command {
 				return fmt.Errorf("backup: %w", err)
 			}
 			fmt.Fprintf(con.err, "saved the database, the master key and %s (%d bytes) in %s\nkeep the folder safe: it holds the master key\n", counted(report.Files, "file"), report.Bytes, args[0])
+			if report.Unread != nil { // nothing refers to it
+				fmt.Fprintf(con.err, "left out: %v\n", report.Unread)
+			}
 			return nil
 		},
 	}

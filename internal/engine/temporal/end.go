@@ -39,10 +39,11 @@ func (r *run) publication(c *machine.Command) emitted {
 }
 
 // takeEnd takes the lifecycle event about the end out of the queue, which it is the last of: the activity finish stores
-// it, so that it says nothing before the row does. The zero value: there is none, or the row has ended already.
+// it, so that it says nothing before the row does. The zero value: there is none, or it says what the row says already.
 func (r *run) takeEnd() (last emitted) {
 	b := &r.bus
-	if !r.argument.TellsEnd || r.argument.Lifecycle == nil || r.isFinal || len(b.queue) == 0 {
+	known := r.isFinal && r.finish.Phase == chargehand.Cancelled
+	if !r.argument.TellsEnd || r.argument.Lifecycle == nil || known || len(b.queue) == 0 {
 		return emitted{}
 	}
 	last = b.queue[len(b.queue)-1]
@@ -152,13 +153,14 @@ func (r *run) awaitDetached() {
 
 // writeEnd makes the row final. A row that has ended without this workflow, by a
 // cancellation or because the reconciler took it for lost, stays as it is: then only the end of
-// the timeline is stored. last is the lifecycle event about the end, if there is one.
+// the timeline is stored, and the lifecycle event about it in place of last, which is that about this end, if there is
+// one.
 func (r *run) writeEnd(c *machine.Command, entries []machine.Entry, last emitted) error {
 	var tally machine.Tally
 	if r.machine != nil { // otherwise the execution could not be revived, and nothing of it was counted here
 		tally = r.machine.Tally()
 	}
-	if !r.isFinal {
+	if !r.isFinal || len(last.event) > 0 {
 		end := engine.EndOf(c, r.secrets)
 		e := ending{
 			Execution: r.argument.Execution, No: r.argument.No, Phase: c.Phase.String(),

@@ -267,6 +267,62 @@ func (o *workerFixture) lifecycle(id chargehand.ExecutionID) (kinds []string) {
 	return kinds
 }
 
+// TestResumedAndCancelled: an execution that ends by its resumption, and was cancelled before its workflow knew of
+// that, is cancelled by its events too.
+func TestResumedAndCancelled(t *testing.T) {
+	t.Parallel()
+	o := newWorkerFixture(t)
+	a := o.accept(compile(t, "do: [{a: "+get+"}]"), 0)
+	a.Lifecycle = &machine.Lifecycle{Prefix: "test"}
+	s := &simulated{workerFixture: o, limits: defaultLimits()}
+	o.outside = func(_ context.Context, c runner.Call) runner.Result {
+		s.during.SignalWorkflow(messageSignal, message{No: 10, Kind: kindSuspend})
+		return runner.Result{Output: c.Input}
+	}
+	s.before = func(env environment) {
+		env.RegisterDelayedCallback(func() {
+			o.cancel(a.No)
+			env.SignalWorkflow(messageSignal, message{No: 20, Kind: kindResume})
+			env.SignalWorkflow(messageSignal, message{No: 30, Kind: kindCancel})
+		}, time.Hour)
+	}
+	s.run(t, a)
+	if row := o.row(a.No); row.Phase != chargehand.Cancelled {
+		t.Errorf("%+v", row)
+	}
+	want := []string{"started", "suspended", "resumed", "cancelled"}
+	if kinds := o.lifecycle(a.Execution); !slices.Equal(kinds, want) {
+		t.Errorf("its events are %v", kinds)
+	}
+}
+
+// TestTakeEnd: the event about the end goes to the activity that writes the end, unless the row says the same already.
+// The row may have been cancelled while the machine ended otherwise: then that activity stores another event.
+func TestTakeEnd(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		lifecycle *machine.Lifecycle
+		final     bool
+		phase     chargehand.Phase
+		taken     bool
+	}{
+		"ended":                          {&machine.Lifecycle{}, false, chargehand.Completed, true},
+		"cancelled in Temporal":          {&machine.Lifecycle{}, false, chargehand.Cancelled, true},
+		"cancelled":                      {&machine.Lifecycle{}, true, chargehand.Cancelled, false},
+		"ended, and cancelled meanwhile": {&machine.Lifecycle{}, true, chargehand.Completed, true},
+		"no lifecycle events":            {nil, false, chargehand.Completed, false},
+	} {
+		r := &run{
+			argument: &argument{TellsEnd: true, Lifecycle: tc.lifecycle}, isFinal: tc.final, finish: &machine.Command{Phase: tc.phase},
+			bus: bus{queue: []emitted{{command: 1, event: []byte("{}")}, {command: 2, event: []byte("{}")}}},
+		}
+		last, rest := r.takeEnd(), len(r.bus.queue)
+		if taken := len(last.event) > 0; taken != tc.taken || taken && (last.command != 2 || rest != 1) || !taken && rest != 2 {
+			t.Errorf("%s: %+v, %d are left", name, last, rest)
+		}
+	}
+}
+
 // TestSuspendedCannotBegin: an execution that was suspended before its turn, and whose first step faults before a task
 // begins, ends although it is suspended.
 func TestSuspendedCannotBegin(t *testing.T) {
