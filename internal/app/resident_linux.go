@@ -14,7 +14,7 @@ import (
 	"github.com/chargehand/chargehand/internal/pause"
 )
 
-// idlePeriod is how often is looked whether the server has work.
+// idlePeriod is the pause between two looks whether the server has work.
 const idlePeriod = 5 * time.Second
 
 // releaseWhenIdle gives memory back whenever the server has had work and has none any more, until ctx ends: pages of

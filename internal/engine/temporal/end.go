@@ -151,10 +151,9 @@ func (r *run) awaitDetached() {
 	}
 }
 
-// writeEnd makes the row final. A row that has ended without this workflow, by a
-// cancellation or because the reconciler took it for lost, stays as it is: then only the end of
-// the timeline is stored, and the lifecycle event about it in place of last, which is that about this end, if there is
-// one.
+// writeEnd makes the row final, and stores last with it, the lifecycle event about the end, if there is one. A row that
+// has ended without this workflow, by a cancellation or because the reconciler took it for lost, stays as it is: then
+// only the end of the timeline is stored, and of a cancellation its own event instead of last.
 func (r *run) writeEnd(c *machine.Command, entries []machine.Entry, last emitted) error {
 	var tally machine.Tally
 	if r.machine != nil { // otherwise the execution could not be revived, and nothing of it was counted here
